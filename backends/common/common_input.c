@@ -8,7 +8,7 @@ const vly_area_desc *vly_common_input_area(const vly_net_desc *desc,
                                            const vly_area_desc *last,
                                            uint32_t neuron)
 {
-    if (last != NULL && neuron - last->first < last->n_neurons)
+    if (last && neuron - last->first < last->n_neurons)
         return last;
     return vly_common_area_desc(desc, vly_common_area_of(desc, neuron));
 }

@@ -89,8 +89,8 @@ uint64_t vly_common_weight_words(const vly_net_desc *desc)
 
 bool vly_common_apart(const vly_net_desc *desc, uint32_t projection)
 {
-    return vly_common_learning(desc, projection) != NULL ||
-           vly_common_short_term_of(desc, projection) != NULL;
+    return vly_common_learning(desc, projection) ||
+           vly_common_short_term_of(desc, projection);
 }
 
 static vly_net_desc copy_fixed(const vly_net_desc *desc, unsigned char *kept)
@@ -272,7 +272,7 @@ vly_status vly_common_check_learning(const vly_net_desc *desc,
         return vly_support_fail(error, VLY_E_INVALID,
                                 "map %s: plastic, but without a rule", p->map);
     bool window = (learning->flags & VLY_LEARNING_WINDOW) != 0;
-    if (p->delay != NULL || vly_common_by_sign(desc, p) ||
+    if (p->delay || vly_common_by_sign(desc, p) ||
         (!window && (p->flags & VLY_PROJECTION_GAIN) != 0))
         return vly_support_fail(error, VLY_E_INVALID,
                                 "map %s: plastic, but with several delays, a "
@@ -336,8 +336,7 @@ vly_status vly_common_check_weights(const vly_net_desc *desc,
                                     vly_error *error)
 {
     uint64_t bytes = vly_common_weight_words(desc) * sizeof(uint32_t);
-    if (snapshot->n_weight_bytes != bytes ||
-        (bytes != 0 && snapshot->weights == NULL))
+    if (snapshot->n_weight_bytes != bytes || (bytes != 0 && !snapshot->weights))
         return vly_support_fail(error, VLY_E_INVALID,
                                 "snapshot: %llu bytes of weights, the net has "
                                 "%llu",

@@ -33,7 +33,7 @@ vly_status vly_common_alloc(vly_common_heap *heap, uint64_t count,
     memset(block, 0, (size_t)bytes);
     block->bytes = bytes;
     block->next = heap->blocks;
-    if (heap->blocks != NULL)
+    if (heap->blocks)
         heap->blocks->previous = block;
     heap->blocks = block;
     heap->bytes += bytes;
@@ -47,11 +47,11 @@ void vly_common_release(vly_common_heap *heap, void *memory)
     if (!memory)
         return;
     vly_common_block *block = (vly_common_block *)memory - 1;
-    if (block->previous != NULL)
+    if (block->previous)
         block->previous->next = block->next;
     else
         heap->blocks = block->next;
-    if (block->next != NULL)
+    if (block->next)
         block->next->previous = block->previous;
     heap->bytes -= block->bytes;
     vly_support_host->free(vly_support_host->context, block);
@@ -59,6 +59,6 @@ void vly_common_release(vly_common_heap *heap, void *memory)
 
 void vly_common_release_all(vly_common_heap *heap)
 {
-    while (heap->blocks != NULL)
+    while (heap->blocks)
         vly_common_release(heap, heap->blocks + 1);
 }

@@ -145,7 +145,8 @@ vly_status vly_common_modulations_check(const vly_net_desc *desc,
         return vly_support_fail(error, VLY_E_INVALID,
                                 "run: modulations is NULL, wanted %llu values",
                                 (unsigned long long)n);
-    for (uint64_t i = 0; i < n && status == VLY_OK; i++)
-        status = check_modulation(desc, run, i, error);
+    for (uint64_t i = 0; i < n; i++)
+        VLY_TRY(check_modulation(desc, run, i, error));
+out:
     return status;
 }

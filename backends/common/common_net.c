@@ -32,7 +32,7 @@ uint32_t vly_common_ring(const vly_net_desc *desc)
     uint32_t most = 1;
     for (uint32_t i = 0; i < desc->n_projections; i++) {
         const vly_projection_desc *p = vly_common_projection_desc(desc, i);
-        uint32_t ring = p->delay != NULL ? p->delay_max + 1 : 1;
+        uint32_t ring = p->delay ? p->delay_max + 1 : 1;
         most = ring > most ? ring : most;
     }
     return most;
@@ -49,7 +49,7 @@ uint32_t vly_common_base_delays(const vly_net_desc *desc,
             g++;
         if (g == n)
             delays[n++] = (vly_common_delays){p->base_delay, 0};
-        if (p->delay != NULL && p->delay_max > delays[g].most)
+        if (p->delay && p->delay_max > delays[g].most)
             delays[g].most = p->delay_max;
     }
     return n;
@@ -69,7 +69,7 @@ uint64_t vly_common_coefs(const vly_net_desc *desc, uint32_t *words)
         const vly_area_desc *area = vly_common_area_desc(desc, a);
         for (uint32_t i = 0; i < area->n_coefs; i++) {
             uint32_t n = vly_common_coef_words(area, i);
-            if (words != NULL && n > 0)
+            if (words && n > 0)
                 memcpy(words + at, area->coefs[i].words, n * sizeof *words);
             at += n;
         }

@@ -67,22 +67,22 @@ void vly_common_program_used(const vly_program *program, uint8_t *used)
             used[vly_common_program_operand(&program->ops[i], k)] = 1;
 }
 
-static int good(const vly_area_desc *area, const vly_program *program,
-                uint32_t i)
+static bool good(const vly_area_desc *area, const vly_program *program,
+                 uint32_t i)
 {
     const vly_program_op *op = &program->ops[i];
     uint32_t type = program->types[i];
     if (op->code >= VLY_PROGRAM_CODES || type > VLY_TYPE_U32)
-        return 0;
+        return false;
     const row *r = &rows[op->code];
     for (uint32_t k = 0; k < reads[op->code]; k++) {
         uint32_t from = vly_common_program_operand(op, k);
         if (from >= i)
-            return 0;
+            return false;
         uint32_t found = program->types[from];
         if (r->takes[k] == SAME ? found != program->types[op->b]
                                 : r->takes[k] != ANY && found != r->takes[k])
-            return 0;
+            return false;
     }
     if (op->code == VLY_PROGRAM_SELECT)
         return type == program->types[op->b];
@@ -91,7 +91,7 @@ static int good(const vly_area_desc *area, const vly_program *program,
     if (op->code == VLY_PROGRAM_FIELD)
         return op->a < area->n_fields;
     if (op->code == VLY_PROGRAM_INPUT && op->a >= area->n_ports)
-        return 0;
+        return false;
     return type == r->makes;
 }
 

@@ -22,7 +22,7 @@ static float float_of(const vly_common_folded *to, uint32_t i)
     return vly_float(word_of(to, i));
 }
 
-static int is_number(const vly_common_folded *to, uint32_t i)
+static bool is_number(const vly_common_folded *to, uint32_t i)
 {
     return to->ops[i].code == VLY_PROGRAM_NUMBER;
 }
@@ -82,7 +82,7 @@ static void fold_op(vly_common_folded *to, uint32_t i)
 {
     vly_program_op *op = &to->ops[i];
     const uint32_t n = vly_common_program_reads(op);
-    int known = n > 0;
+    bool known = n > 0;
     op->a = n > 0 ? to->same[op->a] : op->a;
     op->b = n > 1 ? to->same[op->b] : op->b;
     op->c = n > 2 ? to->same[op->c] : op->c;

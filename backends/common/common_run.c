@@ -92,6 +92,5 @@ bool vly_common_run_has_room(const vly_net_desc *desc, const vly_run *run)
 
 bool vly_common_run_stopped(const vly_run *run)
 {
-    return run->stop != NULL &&
-           __atomic_load_n(run->stop, __ATOMIC_RELAXED) != 0;
+    return run->stop && __atomic_load_n(run->stop, __ATOMIC_RELAXED) != 0;
 }

@@ -44,7 +44,7 @@ vly_status vly_common_snapshot_read(vly_backend_net *net,
     vly_snapshot made = *snapshot; /* untouched on failure */
     if (status == VLY_OK)
         status = vly_common_snapshot_counts(desc, burst, n_fired, &made, error);
-    if (status == VLY_OK && made.state != NULL)
+    if (status == VLY_OK && made.state)
         status = read_all(net, reader, counts, &made, error);
     vly_common_release_all(&heap);
     if (status == VLY_OK)

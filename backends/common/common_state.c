@@ -67,8 +67,11 @@ vly_status vly_common_snapshot_check(const vly_net_desc *desc,
         return vly_support_fail(error, VLY_E_INVALID,
                                 "snapshot: fired sets of %u bursts, wanted %u",
                                 snapshot->n_fired_bursts, bursts);
-    vly_status status = vly_common_check_weights(desc, snapshot, error);
-    return status == VLY_OK ? check_fired(desc, snapshot, error) : status;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_common_check_weights(desc, snapshot, error));
+    VLY_TRY(check_fired(desc, snapshot, error));
+out:
+    return status;
 }
 
 vly_status vly_common_snapshot_counts(const vly_net_desc *desc, uint64_t burst,
@@ -82,7 +85,7 @@ vly_status vly_common_snapshot_counts(const vly_net_desc *desc, uint64_t burst,
         return vly_support_fail(
             error, VLY_E_INVALID, "snapshot: struct_size is %u, wanted %u",
             snapshot->struct_size, (uint32_t)sizeof *snapshot);
-    if (snapshot->state != NULL &&
+    if (snapshot->state &&
         (snapshot->n_fired_bursts != n_bursts ||
          snapshot->n_state_words != n_words || snapshot->n_fired != n_fired ||
          snapshot->n_weight_bytes != n_bytes))

@@ -175,11 +175,13 @@ static vly_status check_projection(const vly_net_desc *desc, uint32_t index,
                                 "map %s: %s, but area %s is %s", p->map,
                                 gain ? "without gains" : "with gains",
                                 target->name, gain ? "FEAGI's" : "not FEAGI's");
-    vly_status status = check_port(target, p->port, p->map, error);
-    if (status == VLY_OK && (p->flags & VLY_PROJECTION_PLASTIC) != 0)
-        status = vly_common_check_learning(desc, index, error);
-    if (status == VLY_OK && (p->flags & VLY_PROJECTION_SHORT_TERM) != 0)
-        status = vly_common_check_short_term(desc, index, error);
+    vly_status status = VLY_OK;
+    VLY_TRY(check_port(target, p->port, p->map, error));
+    if ((p->flags & VLY_PROJECTION_PLASTIC) != 0)
+        VLY_TRY(vly_common_check_learning(desc, index, error));
+    if ((p->flags & VLY_PROJECTION_SHORT_TERM) != 0)
+        VLY_TRY(vly_common_check_short_term(desc, index, error));
+out:
     return status;
 }
 
@@ -297,15 +299,16 @@ vly_common_port vly_common_port_of(const vly_net_desc *desc,
 vly_status vly_common_supports_planes(const vly_net_desc *desc,
                                       vly_error *error)
 {
-    vly_status status = vly_common_supports(desc, error);
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_common_supports(desc, error));
     /* the last target of port 2 or 3 */
-    if (status == VLY_OK && vly_common_most_ports(desc) > 2 &&
-        desc->n_neurons > UINT32_MAX / 3)
+    if (vly_common_most_ports(desc) > 2 && desc->n_neurons > UINT32_MAX / 3)
         return vly_support_fail(
             error, VLY_E_UNSUPPORTED,
             "net: %u neurons and a model with %u ports, the %s backend takes "
             "up to %u with more than 2 ports",
             desc->n_neurons, vly_common_most_ports(desc), vly_support_plugin,
             UINT32_MAX / 3);
+out:
     return status;
 }

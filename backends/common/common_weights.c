@@ -11,10 +11,10 @@ static uint64_t synapses_of(const vly_net_desc *desc, uint32_t projection)
 
 uint64_t vly_common_trace_words(const vly_net_desc *desc, uint32_t projection)
 {
-    if (vly_common_short_term_of(desc, projection) != NULL)
+    if (vly_common_short_term_of(desc, projection))
         return vly_common_learning_words(desc, projection);
     const vly_learning_desc *learning = vly_common_learning(desc, projection);
-    if (learning == NULL)
+    if (!learning)
         return 0;
     const uint64_t n = synapses_of(desc, projection);
     return vly_common_learning_words(desc, projection) -
@@ -35,7 +35,7 @@ static vly_status check_learns(const vly_net_desc *desc, uint32_t projection,
                                vly_error *error)
 {
     if (projection < desc->n_projections &&
-        vly_common_learning(desc, projection) != NULL)
+        vly_common_learning(desc, projection))
         return VLY_OK;
     return vly_support_fail(error, VLY_E_INVALID,
                             "projection %u does not learn", projection);

@@ -74,16 +74,16 @@ out:
 
 vly_status vly_cpu_delivery_create(vly_backend_net *net, vly_error *error)
 {
-    vly_status status =
-        vly_common_alloc(&net->heap, net->n_projections,
-                         sizeof *net->projections, &net->projections, error);
-    for (uint32_t i = 0; i < net->n_projections && status == VLY_OK; i++) {
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_common_alloc(&net->heap, net->n_projections,
+                             sizeof *net->projections, &net->projections,
+                             error));
+    for (uint32_t i = 0; i < net->n_projections; i++) {
         net->projections[i].desc = vly_common_projection_desc(net->desc, i);
-        status = create_split(net, &net->projections[i], error);
-        if (status == VLY_OK)
-            status =
-                vly_cpu_one_weight_create(net, &net->projections[i], error);
+        VLY_TRY(create_split(net, &net->projections[i], error));
+        VLY_TRY(vly_cpu_one_weight_create(net, &net->projections[i], error));
     }
+out:
     return status;
 }
 
@@ -126,7 +126,7 @@ INLINE void prefetch_range(const vly_projection_desc *desc, vly_cpu_range range)
         return;
     vly_cpu_prefetch(desc->target + range.begin, n, sizeof(uint32_t));
     vly_cpu_prefetch(desc->weight + range.begin, n, sizeof(int16_t));
-    if (desc->delay != NULL) {
+    if (desc->delay) {
         PREFETCH(desc->delay + range.begin);
         PREFETCH(desc->delay + range.begin + n - 1);
     }
@@ -197,7 +197,7 @@ static void deliver_spikes(const vly_cpu_projection *projection, uint32_t part,
 {
     const vly_projection_desc *desc = projection->desc;
     int gained = (desc->flags & VLY_PROJECTION_GAIN) != 0;
-    int delayed = desc->delay != NULL && desc->delay_max > 0;
+    int delayed = desc->delay && desc->delay_max > 0;
     int any = to->by_sign || to->delay_min > 0 || to->shift > 0;
     vly_cpu_range ranges[VLY_CPU_BATCH];
     for (uint32_t at = 0; at < n; at += VLY_CPU_BATCH) {
@@ -250,8 +250,7 @@ static void deliver_set(const vly_backend_net *net,
     const bool by_sign = vly_common_by_sign(net->desc, desc);
     destination to = {
         .slot = (uint32_t *const *)target->slot + slot,
-        .mark =
-            target->mark != NULL ? (uint8_t *const *)target->mark + slot : NULL,
+        .mark = target->mark ? (uint8_t *const *)target->mark + slot : NULL,
         .block_offset = target->block_offset,
         .stride = target->stride,
         .first = target->first,
@@ -332,7 +331,7 @@ void vly_cpu_deliver_inputs(vly_backend_net *net, vly_cpu_thread *thread,
         uint32_t *input =
             area->slot[area->now] + inputs[i].port * area->stride + k;
         *input += (uint32_t)inputs[i].value;
-        if (area->mark != NULL) {
+        if (area->mark) {
             uint8_t *mark = area->mark[area->now];
             mark[k] = 1;
             mark[area->block_offset + k / VLY_CPU_SLICE] = 1;

@@ -305,9 +305,9 @@ void vly_cpu_dynamics(vly_backend_net *net, vly_cpu_thread *thread)
         uint32_t high = thread->high[a];
         if (low < high) {
             vly_cpu_stimulus_draw(net, thread, area);
-            if (area->mark != NULL)
+            if (area->mark)
                 update_candidates(net, thread, area, low, high);
-            else if (area->from != NULL)
+            else if (area->from)
                 update_program(net, thread, area, low, high);
             else
                 update_all(net, thread, area, low, high);

@@ -72,10 +72,8 @@ static vly_status grow(vly_backend_net *net, uint32_t count, vly_error *error)
         capacity *= 2;
     uint32_t *ids = NULL;
     uint32_t *gains = NULL;
-    vly_status status =
-        vly_cpu_spikes_alloc(net, capacity, &ids, &gains, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_cpu_spikes_alloc(net, capacity, &ids, &gains, error));
     uint64_t head = 0;
     uint32_t slot = history->next;
     for (uint32_t i = 1; i < history->n_slots; i++) {
@@ -93,7 +91,8 @@ static vly_status grow(vly_backend_net *net, uint32_t count, vly_error *error)
     history->gains = gains;
     history->head = head;
     history->capacity = capacity;
-    return VLY_OK;
+out:
+    return status;
 }
 
 /* Finds a contiguous place for a set of count spikes; false if there is no room

@@ -75,7 +75,7 @@ vly_status vly_cpu_learning_create(vly_backend_net *net, vly_error *error)
     VLY_TRY(vly_common_alloc(&net->heap, net->n_learning, sizeof *net->learning,
                              &net->learning, error));
     for (uint32_t i = 0; i < net->n_projections; i++) {
-        if (vly_common_learning(net->desc, i) == NULL)
+        if (!vly_common_learning(net->desc, i))
             continue;
         net->projections[i].learning = &net->learning[at++];
         VLY_TRY(create_one(net, i, net->projections[i].learning, error));

@@ -191,7 +191,7 @@ static vly_status create_areas(vly_backend_net *net, vly_error *error)
         if (p->delay_max + 1 > area->ring)
             area->ring = p->delay_max + 1;
     }
-    for (uint32_t a = 0; a < net->n_areas && status == VLY_OK; a++) {
+    for (uint32_t a = 0; a < net->n_areas; a++) {
         const vly_area_desc *desc = vly_common_area_desc(net->desc, a);
         vly_cpu_area *area = &net->areas[a];
         find_model(net, a, area);
@@ -202,13 +202,12 @@ static vly_status create_areas(vly_backend_net *net, vly_error *error)
         for (uint32_t port = 0; port < desc->n_ports; port++)
             area->scale[port] = vly_common_scale(desc, port);
         area->now = (uint32_t)(net->burst % area->ring);
-        status = create_ring(net, area, error);
-        if (status == VLY_OK)
-            status = vly_common_alloc(&net->heap, desc->n_coefs,
-                                      sizeof *area->coef, &area->coef, error);
-        for (uint32_t i = 0; i < desc->n_fields && status == VLY_OK; i++)
-            status = vly_common_alloc(&net->heap, area->n, sizeof(uint32_t),
-                                      &area->field[i], error);
+        VLY_TRY(create_ring(net, area, error));
+        VLY_TRY(vly_common_alloc(&net->heap, desc->n_coefs, sizeof *area->coef,
+                                 &area->coef, error));
+        for (uint32_t i = 0; i < desc->n_fields; i++)
+            VLY_TRY(vly_common_alloc(&net->heap, area->n, sizeof(uint32_t),
+                                     &area->field[i], error));
     }
 out:
     return status;

@@ -61,16 +61,16 @@ void vly_cpu_give(const vly_backend_net *net, const vly_cpu_fired *fired,
 {
     uint64_t *areas = vly_common_run_areas(run);
     const size_t bytes = fired->total * sizeof *fired->ids;
-    for (uint32_t a = 0; areas != NULL && a < net->n_areas; a++)
+    for (uint32_t a = 0; areas && a < net->n_areas; a++)
         areas[a] += fired->row[a + 1] - fired->row[a];
-    if (run->digests != NULL)
+    if (run->digests)
         run->digests[at] = digest;
-    if (run->spike_counts != NULL)
+    if (run->spike_counts)
         run->spike_counts[at] = fired->total;
     if ((run->flags & VLY_RUN_RECORD) == 0)
         return;
     memcpy(run->spikes + run->n_spikes, fired->ids, bytes);
-    if (run->spike_gains != NULL)
+    if (run->spike_gains)
         memcpy(run->spike_gains + run->n_spikes, fired->gains, bytes);
     run->n_spikes += fired->total;
 }

@@ -39,7 +39,7 @@ out:
     return status;
 }
 
-static void copy_state(const vly_backend_net *net, uint32_t *words, int out)
+static void copy_state(const vly_backend_net *net, uint32_t *words, bool out)
 {
     for (uint32_t a = 0; a < net->n_areas; a++) {
         const vly_cpu_area *area = &net->areas[a];
@@ -58,7 +58,7 @@ vly_status vly_cpu_snapshot_load(vly_backend_net *net,
                                  const vly_snapshot *snapshot, vly_error *error)
 {
     if (snapshot->n_state_words > 0)
-        copy_state(net, snapshot->state, 0);
+        copy_state(net, snapshot->state, false);
     vly_status status = VLY_OK;
     VLY_TRY(load_fired(net, snapshot, error));
     vly_cpu_learning_load(net, snapshot);
@@ -105,7 +105,7 @@ vly_status vly_cpu_snapshot_read(vly_backend_net *net, vly_snapshot *snapshot,
     VLY_TRY(vly_cpu_ranks_refresh(net, error));
     if (net->n_learning > 0 || net->n_short_term > 0)
         vly_cpu_learning_save(net, snapshot->weights);
-    copy_state(net, snapshot->state, 1);
+    copy_state(net, snapshot->state, true);
     read_fired(net, snapshot);
 out:
     return status;
@@ -115,13 +115,14 @@ vly_status vly_cpu_field_read(vly_backend_net *net, uint32_t area,
                               uint32_t field, uint32_t first, uint32_t count,
                               uint32_t *words, vly_error *error)
 {
-    vly_status status =
-        vly_common_check_field(net->desc, area, field, first, count, error);
-    if (status == VLY_OK)
-        status = vly_cpu_ranks_refresh(net, error);
-    if (status == VLY_OK && count > 0)
+    vly_status status = VLY_OK;
+    VLY_TRY(
+        vly_common_check_field(net->desc, area, field, first, count, error));
+    VLY_TRY(vly_cpu_ranks_refresh(net, error));
+    if (count > 0)
         memcpy(words, net->areas[area].field[field] + first,
                count * sizeof *words);
+out:
     return status;
 }
 
@@ -129,11 +130,13 @@ vly_status vly_cpu_field_write(vly_backend_net *net, uint32_t area,
                                uint32_t field, uint32_t first, uint32_t count,
                                const uint32_t *words, vly_error *error)
 {
-    vly_status status =
-        vly_common_check_field(net->desc, area, field, first, count, error);
-    if (status == VLY_OK && count > 0)
+    vly_status status = VLY_OK;
+    VLY_TRY(
+        vly_common_check_field(net->desc, area, field, first, count, error));
+    if (count > 0)
         memcpy(net->areas[area].field[field] + first, words,
                count * sizeof *words);
+out:
     return status;
 }
 
@@ -153,9 +156,8 @@ vly_status vly_cpu_state_digest(vly_backend_net *net, uint64_t *digest,
         }
     }
     if (net->n_learning > 0 || net->n_short_term > 0)
-        status = vly_cpu_learning_digest(net, &sum, error);
-    if (status == VLY_OK)
-        *digest = sum;
+        VLY_TRY(vly_cpu_learning_digest(net, &sum, error));
+    *digest = sum;
 out:
     return status;
 }

@@ -154,7 +154,7 @@ void vly_cpu_stimulus_add(vly_backend_net *net, const vly_cpu_area *area,
         net->kernels->add(input, counts, to - from,
                           (uint32_t)stimulus->desc.base,
                           (uint32_t)stimulus->desc.step, always);
-        if (area->mark != NULL)
+        if (area->mark)
             mark_counts(area, first, counts, to - from, always);
     }
 }

@@ -10,11 +10,12 @@
 vly_status vly_cuda_done_create(vly_cuda_shard *shard, vly_error *error)
 {
     vly_cuda_view *view = &shard->view;
-    vly_status status = vly_cuda_device_alloc(
-        shard, VLY_CUDA_DONES, sizeof *shard->dones, &shard->dones, error);
-    if (status == VLY_OK)
-        status = vly_cuda_pinned_alloc(shard, 1, sizeof *shard->done_at,
-                                       &shard->done_at, error);
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_cuda_device_alloc(shard, VLY_CUDA_DONES, sizeof *shard->dones,
+                                  &shard->dones, error));
+    VLY_TRY(vly_cuda_pinned_alloc(shard, 1, sizeof *shard->done_at,
+                                  &shard->done_at, error));
+out:
     shard->done = shard->dones;
     if (status == VLY_OK)
         view->barrier = &shard->done->barrier;

@@ -69,10 +69,11 @@ static vly_status write_column(vly_cuda_shard *shard, uint32_t a, uint32_t coef,
     uint32_t n = column->uniform ? 1 : shard->areas[a].n;
     uint32_t *words = NULL;
     memcpy(&words, &room, sizeof words);
-    vly_status status =
-        vly_cuda_upload(shard, words, column->words, n * sizeof *words, error);
-    if (status == VLY_OK)
-        set_column(shard, a, coef, room, column->uniform);
+    vly_status status = VLY_OK;
+    VLY_TRY(
+        vly_cuda_upload(shard, words, column->words, n * sizeof *words, error));
+    set_column(shard, a, coef, room, column->uniform);
+out:
     return status;
 }
 
@@ -114,9 +115,11 @@ vly_status vly_cuda_coef_write(vly_backend_net *net, uint32_t area,
                                uint32_t coef, const vly_column *column,
                                vly_error *error)
 {
-    vly_status status = vly_common_check_coef(net->desc, area, coef, error);
-    for (uint32_t i = 0; i < net->n_shards && status == VLY_OK; i++)
-        status = coef_write(&net->shards[i], area, coef, column, error);
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_common_check_coef(net->desc, area, coef, error));
+    for (uint32_t i = 0; i < net->n_shards; i++)
+        VLY_TRY(coef_write(&net->shards[i], area, coef, column, error));
+out:
     return status;
 }
 
@@ -132,18 +135,17 @@ static vly_status reserve_columns(vly_cuda_shard *shard, vly_error *error)
         if (has_program(shard, a))
             n_columns += vly_cuda_area_desc(shard->net->desc, a)->n_coefs;
     }
-    vly_status status = vly_cuda_alloc(shard, n, sizeof *room, &room, error);
-    if (status == VLY_OK)
-        status = vly_cuda_alloc(shard, n_columns, sizeof *shard->columns,
-                                &shard->columns, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_cuda_alloc(shard, n, sizeof *room, &room, error));
+    VLY_TRY(vly_cuda_alloc(shard, n_columns, sizeof *shard->columns,
+                           &shard->columns, error));
     shard->n_columns = n_columns;
     for (uint32_t a = 0; a < shard->view.n_areas; a++) {
         shard->info[a].coef_room = room;
         room += vly_cuda_area_desc(shard->net->desc, a)->n_coefs;
     }
-    return VLY_OK;
+out:
+    return status;
 }
 
 /* All columns in one allocation: a net of many areas has thousands of
@@ -210,13 +212,11 @@ static void fill_area(vly_cuda_shard *shard, uint32_t a, uint64_t state_at)
 static vly_status create_areas(vly_cuda_shard *shard, vly_error *error)
 {
     uint32_t n_areas = shard->view.n_areas;
-    vly_status status = vly_cuda_alloc(shard, n_areas, sizeof *shard->areas,
-                                       &shard->areas, error);
-    if (status == VLY_OK)
-        status = vly_cuda_alloc(shard, n_areas, sizeof *shard->info,
-                                &shard->info, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_cuda_alloc(shard, n_areas, sizeof *shard->areas, &shard->areas,
+                           error));
+    VLY_TRY(vly_cuda_alloc(shard, n_areas, sizeof *shard->info, &shard->info,
+                           error));
     uint64_t words = 0;
     for (uint32_t a = 0; a < n_areas; a++) {
         const vly_area_desc *desc = vly_cuda_area_desc(shard->net->desc, a);
@@ -224,14 +224,15 @@ static vly_status create_areas(vly_cuda_shard *shard, vly_error *error)
         words += (uint64_t)desc->n_fields * desc->n_neurons;
     }
     shard->n_state_words = words;
-    status = vly_cuda_device_alloc(shard, words, sizeof(uint32_t),
-                                   &shard->state, error);
-    for (uint32_t a = 0; a < n_areas && status == VLY_OK; a++)
+    VLY_TRY(vly_cuda_device_alloc(shard, words, sizeof(uint32_t), &shard->state,
+                                  error));
+    for (uint32_t a = 0; a < n_areas; a++)
         for (uint32_t i = 0;
              i < vly_cuda_area_desc(shard->net->desc, a)->n_fields &&
              i < VLY_CUDA_MAX_FIELDS;
              i++)
             shard->areas[a].field[i] = vly_cuda_field(shard, a, i);
+out:
     return status;
 }
 
@@ -290,22 +291,17 @@ vly_status vly_cuda_dynamics_create(vly_cuda_shard *shard, vly_error *error)
     vly_cuda_area *areas = NULL;
     uint32_t *degree = NULL;
     uint64_t n = shard->net->desc->n_neurons;
-    vly_status status = create_areas(shard, error);
-    if (status == VLY_OK)
-        status = create_coefs(shard, error);
-    if (status == VLY_OK)
-        status = create_tiles(shard, error);
-    if (status == VLY_OK)
-        status = vly_cuda_program_create(shard, error);
-    if (status == VLY_OK)
-        status =
-            vly_cuda_device_alloc(shard, n, sizeof *degree, &degree, error);
-    if (status == VLY_OK)
-        status = vly_cuda_upload(shard, degree, shard->net->desc->out_degree,
-                                 n * sizeof *degree, error);
-    if (status == VLY_OK)
-        status = vly_cuda_device_alloc(shard, shard->view.n_areas,
-                                       sizeof *areas, &areas, error);
+    vly_status status = VLY_OK;
+    VLY_TRY(create_areas(shard, error));
+    VLY_TRY(create_coefs(shard, error));
+    VLY_TRY(create_tiles(shard, error));
+    VLY_TRY(vly_cuda_program_create(shard, error));
+    VLY_TRY(vly_cuda_device_alloc(shard, n, sizeof *degree, &degree, error));
+    VLY_TRY(vly_cuda_upload(shard, degree, shard->net->desc->out_degree,
+                            n * sizeof *degree, error));
+    VLY_TRY(vly_cuda_device_alloc(shard, shard->view.n_areas, sizeof *areas,
+                                  &areas, error));
+out:
     shard->view.out_degree = degree;
     shard->view.areas = areas;
     return status;

@@ -73,7 +73,7 @@ static delay_range find_delays(const vly_net_desc *desc)
     uint32_t high = 1;
     for (uint32_t i = 0; i < desc->n_projections; i++) {
         const vly_projection_desc *p = vly_cuda_projection_desc(desc, i);
-        uint32_t most = p->base_delay + (p->delay != NULL ? p->delay_max : 0);
+        uint32_t most = p->base_delay + (p->delay ? p->delay_max : 0);
         low = p->base_delay < low ? p->base_delay : low;
         high = most > high ? most : high;
     }
@@ -145,10 +145,10 @@ static void set_once(const vly_cuda_shard *shard, uint32_t tiles,
         made->slice = tiles * made->tile;
 }
 
-/* Sizes for clusters of so many blocks; 0 if the net does not fit. */
-static uint32_t set_sizes(const vly_cuda_shard *shard, delay_range delays,
-                          uint32_t n_slices, uint64_t shared_bytes,
-                          vly_cuda_partition *made)
+/* Sizes for clusters of so many blocks; false if the net does not fit. */
+static bool set_sizes(const vly_cuda_shard *shard, delay_range delays,
+                      uint32_t n_slices, uint64_t shared_bytes,
+                      vly_cuda_partition *made)
 {
     choose_tile(shard, n_slices, made);
     n_slices = n_slices < made->n_tiles ? n_slices : made->n_tiles;
@@ -174,13 +174,13 @@ static uint32_t set_sizes(const vly_cuda_shard *shard, delay_range delays,
     uint64_t one = vly_cuda_partition_bytes(&shard->view, made);
     uint32_t places = made->slice + (made->once > 0 ? VLY_CUDA_PAIR_PLACE : 0);
     if (one > shared_bytes || places > 65536 || made->mail_room > 65535)
-        return 0;
+        return false;
     uint64_t more = (shared_bytes - one) / (made->slice * sizeof(uint32_t));
     more = more < 65536 / made->slice - 1 ? more : 65536 / made->slice - 1;
     made->n_groups =
         delays.n <= more + 1 ? 1 : divide_up(delays.n, (uint32_t)more + 1);
     made->ring = divide_up(delays.n, made->n_groups);
-    return 1;
+    return true;
 }
 
 /* Nanoseconds of a burst that depend on the choice: reading rows, in sectors,
@@ -259,7 +259,7 @@ static uint32_t choose_post(const vly_cuda_shard *shard,
     uint32_t post = partition->mail_room / POST_SHARE;
     /* a device of a span knows the parts on it only; most launches of a rank
      * have one burst */
-    if (shard->net->n_shards > 1 || vly_common_ranks(shard->net->desc) != NULL)
+    if (shard->net->n_shards > 1 || vly_common_ranks(shard->net->desc))
         return 0;
     if (shard->net->wanted.post != VLY_CUDA_AUTO)
         return shard->net->wanted.post < partition->mail_room
@@ -294,12 +294,11 @@ static vly_status try_cluster(vly_cuda_shard *shard, delay_range delays,
                                            : shard->net->wanted.deal};
     uint32_t n_shards = shard->net->n_shards;
     uint32_t n_clusters = 0;
+    vly_status status = VLY_OK;
     made.span.n = n_shards > 1 ? n_shards : 0;
-    vly_status status = vly_cuda_check(
+    VLY_TRY(vly_cuda_check(
         vly_cuda_partition_count(shard, &made, shared_bytes, &n_clusters),
-        "clusters of blocks", error);
-    if (status != VLY_OK)
-        return status;
+        "clusters of blocks", error));
     if (shard->net->is_shared)
         n_clusters /= n_shards;
     limit =
@@ -324,7 +323,8 @@ static vly_status try_cluster(vly_cuda_shard *shard, delay_range delays,
         choice->ns[narrow] = ns;
         choice->made[narrow] = made;
     }
-    return VLY_OK;
+out:
+    return status;
 }
 
 static vly_status try_clusters(vly_cuda_shard *shard, delay_range delays,
@@ -334,22 +334,23 @@ static vly_status try_clusters(vly_cuda_shard *shard, delay_range delays,
 {
     vly_status status = VLY_OK;
     /* on one device only powers of two were measured */
-    const int any = shard->net->n_shards > 1;
-    for (uint32_t c = 1; c <= VLY_CUDA_CLUSTER && status == VLY_OK; c++)
+    const bool any = shard->net->n_shards > 1;
+    for (uint32_t c = 1; c <= VLY_CUDA_CLUSTER; c++)
         if (cluster == c || (cluster == 0 && (any || (c & (c - 1)) == 0)))
-            status = try_cluster(shard, delays, c, narrow, limit, shared_bytes,
-                                 choice, error);
+            VLY_TRY(try_cluster(shard, delays, c, narrow, limit, shared_bytes,
+                                choice, error));
     /* also tried without clusters if clusters do not fit on this device, or fit
      * only with sums of 32 bits */
-    uint32_t alone = choice->ns[0] < 0.0 || choice->made[0].cluster == 1;
-    if (status == VLY_OK && choice->ns[narrow] < 0.0 && cluster > 1 && alone)
-        status = try_cluster(shard, delays, 1, narrow, limit, shared_bytes,
-                             choice, error);
+    const bool alone = choice->ns[0] < 0.0 || choice->made[0].cluster == 1;
+    if (choice->ns[narrow] < 0.0 && cluster > 1 && alone)
+        VLY_TRY(try_cluster(shard, delays, 1, narrow, limit, shared_bytes,
+                            choice, error));
+out:
     return status;
 }
 
 /* Are sums of 16 bits wanted and possible, so that a proof pays? */
-static int wants_narrow(const vly_cuda_shard *shard, delay_range delays)
+static bool wants_narrow(const vly_cuda_shard *shard, delay_range delays)
 {
     uint32_t once = shard->net->wanted.once;
     return shard->net->wanted.narrow != 0 && delays.n == 1 &&
@@ -364,15 +365,15 @@ static int wants_narrow(const vly_cuda_shard *shard, delay_range delays)
  * (3.5 M) 103 us instead of 133, all (4 M, a part of the sums stored once) 117
  * us instead of 161.
  */
-static int is_worth_it(const vly_cuda_shard *shard, uint64_t shared_bytes,
-                       const partition_choice *choice)
+static bool is_worth_it(const vly_cuda_shard *shard, uint64_t shared_bytes,
+                        const partition_choice *choice)
 {
     if (choice->ns[1] < 0.0)
-        return 0;
+        return false;
     /* a span has short parts of rows: longer ones, in fewer slices, gain more
      * than the sums of a block lose */
     if (shard->net->n_shards > 1 && choice->ns[1] < SPAN_GAIN * choice->ns[0])
-        return 1;
+        return true;
     return shard->net->wanted.narrow == 1 || choice->ns[0] < 0.0 ||
            (choice->ns[1] <= choice->ns[0] &&
             vly_cuda_partition_bytes(&shard->view, &choice->made[0]) >
@@ -424,14 +425,10 @@ vly_status vly_cuda_partition_fit(vly_cuda_shard *shard, uint32_t cluster,
                                   const char **why, vly_error *error)
 {
     int shared_bytes = 0;
+    vly_status status = VLY_OK;
     *why = refuse(shard);
-    if (*why != NULL)
+    if (*why)
         return VLY_OK;
-    vly_status status = vly_cuda_check(
-        (int)cudaDeviceGetAttribute(&shared_bytes,
-                                    cudaDevAttrMaxSharedMemoryPerBlockOptin,
-                                    shard->device),
-        "cudaDeviceGetAttribute", error);
     delay_range delays = find_delays(shard->store.fixed);
     if (vly_common_ranks_window(shard->net->desc) > delays.first) {
         *why = "ranks run several bursts before they exchange spikes, and a "
@@ -440,25 +437,28 @@ vly_status vly_cuda_partition_fit(vly_cuda_shard *shard, uint32_t cluster,
     }
     partition_choice choice = {.ns = {-1.0, -1.0}};
     uint32_t narrow = 0;
-    if (status == VLY_OK)
-        status = try_clusters(shard, delays, cluster, 0, limit,
-                              (uint64_t)shared_bytes, &choice, error);
-    if (status == VLY_OK && wants_narrow(shard, delays))
-        status = try_clusters(shard, delays, cluster, 1, limit,
-                              (uint64_t)shared_bytes, &choice, error);
-    if (status == VLY_OK && is_worth_it(shard, (uint64_t)shared_bytes, &choice))
-        status = vly_cuda_narrow_prove(shard, &narrow, error);
-    if (status != VLY_OK)
-        return status;
+    VLY_TRY(vly_cuda_check(
+        (int)cudaDeviceGetAttribute(&shared_bytes,
+                                    cudaDevAttrMaxSharedMemoryPerBlockOptin,
+                                    shard->device),
+        "cudaDeviceGetAttribute", error));
+    VLY_TRY(try_clusters(shard, delays, cluster, 0, limit,
+                         (uint64_t)shared_bytes, &choice, error));
+    if (wants_narrow(shard, delays))
+        VLY_TRY(try_clusters(shard, delays, cluster, 1, limit,
+                             (uint64_t)shared_bytes, &choice, error));
+    if (is_worth_it(shard, (uint64_t)shared_bytes, &choice))
+        VLY_TRY(vly_cuda_narrow_prove(shard, &narrow, error));
     if (choice.ns[narrow] < 0.0)
         *why = "its accumulators, for all delays, exceed shared memory";
     else
         shard->partition = choice.made[narrow];
-    if (*why != NULL && shard->view.n_own < MIN_NEURONS * shard->net->n_shards)
+    if (*why && shard->view.n_own < MIN_NEURONS * shard->net->n_shards)
         *why = "it has fewer than 128 neurons a device";
     vly_cuda_partition_own(shard);
     shard->partition_delay = delays.first;
     if (unit == 1 || unit == 2 || unit == 4)
         shard->partition.unit = unit;
-    return VLY_OK;
+out:
+    return status;
 }

@@ -28,13 +28,15 @@ static vly_status reserve(vly_cuda_shard *shard, vly_error *error)
     vly_cuda_view *view = &shard->view;
     uint64_t n = (uint64_t)view->ring * view->n_neurons;
     bool has_feagi = vly_cuda_has_feagi(shard->net->desc);
-    vly_status status = vly_cuda_device_alloc(
-        shard, n, view->n_ports * sizeof(uint32_t), &view->input, error);
-    if (status == VLY_OK && has_feagi)
-        status = vly_cuda_device_alloc(shard, n, 1, &view->mark, error);
-    if (status == VLY_OK && view->n_ports == 1 && !has_feagi)
-        status = vly_cuda_device_alloc(shard, view->n_neurons, sizeof(uint32_t),
-                                       &view->draws, error);
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_cuda_device_alloc(shard, n, view->n_ports * sizeof(uint32_t),
+                                  &view->input, error));
+    if (has_feagi)
+        VLY_TRY(vly_cuda_device_alloc(shard, n, 1, &view->mark, error));
+    if (view->n_ports == 1 && !has_feagi)
+        VLY_TRY(vly_cuda_device_alloc(shard, view->n_neurons, sizeof(uint32_t),
+                                      &view->draws, error));
+out:
     return status;
 }
 

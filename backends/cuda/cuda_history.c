@@ -41,16 +41,15 @@ vly_status vly_cuda_history_create(vly_cuda_shard *shard, vly_error *error)
                              "net: a delay of %u bursts is too long for the "
                              "cuda backend",
                              shard->net->desc->max_delay);
-    vly_status status = log_alloc(shard, capacity, &shard->view.log_ids,
-                                  &shard->view.log_gains, error);
-    if (status == VLY_OK)
-        status =
-            vly_cuda_device_alloc(shard, n_records, sizeof *shard->view.records,
-                                  &shard->view.records, error);
-    if (status == VLY_OK)
-        status = vly_cuda_pinned_alloc(shard, VLY_CUDA_LAUNCH_BURSTS,
-                                       sizeof *shard->records, &shard->records,
-                                       error);
+    vly_status status = VLY_OK;
+    VLY_TRY(log_alloc(shard, capacity, &shard->view.log_ids,
+                      &shard->view.log_gains, error));
+    VLY_TRY(vly_cuda_device_alloc(shard, n_records, sizeof *shard->view.records,
+                                  &shard->view.records, error));
+    VLY_TRY(vly_cuda_pinned_alloc(shard, VLY_CUDA_LAUNCH_BURSTS,
+                                  sizeof *shard->records, &shard->records,
+                                  error));
+out:
     shard->view.log_mask = capacity - 1;
     shard->view.record_mask = (uint32_t)(n_records - 1);
     return status;
@@ -78,12 +77,13 @@ vly_status vly_cuda_history_records(vly_cuda_shard *shard, uint64_t burst,
                                     uint32_t n_bursts, vly_cuda_record *records,
                                     vly_error *error)
 {
-    vly_status status =
+    vly_status status = VLY_OK;
+    VLY_TRY(
         vly_cuda_check(vly_cuda_history_fetch(shard, burst, n_bursts, records),
-                       "reading records", error);
-    return status == VLY_OK
-               ? vly_cuda_synchronize(shard, "reading records", error)
-               : status;
+                       "reading records", error));
+    VLY_TRY(vly_cuda_synchronize(shard, "reading records", error));
+out:
+    return status;
 }
 
 static uint64_t position_of(vly_cuda_shard *shard, uint64_t burst,
@@ -104,22 +104,20 @@ vly_status vly_cuda_history_move(vly_cuda_shard *shard, uint64_t from,
     uint32_t *gains = NULL;
     if (capacity <= shard->view.log_mask + 1)
         return VLY_OK;
-    vly_status status = log_alloc(shard, capacity, &ids, &gains, error);
-    if (status == VLY_OK)
-        status = vly_cuda_check((int)vly_cuda_launch_log_move(
-                                    &shard->view, from, shard->head, ids, gains,
-                                    capacity - 1, (cudaStream_t)shard->stream),
-                                "moving the spike log", error);
-    if (status == VLY_OK)
-        status = vly_cuda_synchronize(shard, "moving the spike log", error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(log_alloc(shard, capacity, &ids, &gains, error));
+    VLY_TRY(vly_cuda_check((int)vly_cuda_launch_log_move(
+                               &shard->view, from, shard->head, ids, gains,
+                               capacity - 1, (cudaStream_t)shard->stream),
+                           "moving the spike log", error));
+    VLY_TRY(vly_cuda_synchronize(shard, "moving the spike log", error));
     vly_cuda_device_release(shard, shard->view.log_ids);
     vly_cuda_device_release(shard, shard->view.log_gains);
     shard->view.log_ids = ids;
     shard->view.log_gains = gains;
     shard->view.log_mask = capacity - 1;
-    return VLY_OK;
+out:
+    return status;
 }
 
 vly_status vly_cuda_history_reserve(vly_cuda_shard *shard, uint64_t oldest,
@@ -197,7 +195,7 @@ out:
 }
 
 vly_status vly_cuda_history_sort(vly_cuda_shard *shard, uint64_t burst,
-                                 uint32_t n_bursts, uint64_t room, int gains,
+                                 uint32_t n_bursts, uint64_t room, bool gains,
                                  vly_error *error)
 {
     cudaStream_t stream = (cudaStream_t)shard->stream;
@@ -243,12 +241,14 @@ vly_status vly_cuda_history_receive(vly_cuda_shard *shard, vly_error *error)
     if (bytes == 0)
         return VLY_OK;
     shard->n_sent = 0;
-    vly_status status =
+    vly_status status = VLY_OK;
+    VLY_TRY(
         vly_cuda_check((int)cudaEventSynchronize((cudaEvent_t)shard->events[3]),
-                       "reading spikes", error);
-    for (int i = 0; i < 2 && status == VLY_OK; i++)
+                       "reading spikes", error));
+    for (int i = 0; i < 2; i++)
         if (shard->sent_to[i])
             memcpy(shard->sent_to[i], shard->drain_at[i], bytes);
+out:
     return status;
 }
 
@@ -260,11 +260,13 @@ vly_status vly_cuda_history_read(vly_cuda_shard *shard, uint64_t burst,
 {
     if (n_spikes == 0)
         return VLY_OK;
-    vly_status status = vly_cuda_history_sort(shard, burst, n_bursts, n_spikes,
-                                              gains != NULL, error);
-    if (status == VLY_OK)
-        status = vly_cuda_history_send(shard, n_spikes, ids, gains, error);
-    return status == VLY_OK ? vly_cuda_history_receive(shard, error) : status;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_cuda_history_sort(shard, burst, n_bursts, n_spikes,
+                                  gains != NULL, error));
+    VLY_TRY(vly_cuda_history_send(shard, n_spikes, ids, gains, error));
+    VLY_TRY(vly_cuda_history_receive(shard, error));
+out:
+    return status;
 }
 
 static vly_status load_records(vly_cuda_shard *shard,
@@ -296,17 +298,15 @@ vly_status vly_cuda_history_load(vly_cuda_shard *shard,
                                  const vly_snapshot *snapshot, vly_error *error)
 {
     uint64_t n = snapshot->n_fired;
-    vly_status status = vly_cuda_history_reserve(
-        shard, shard->net->burst, n + shard->net->desc->n_neurons, error);
-    if (status == VLY_OK)
-        status = vly_cuda_upload(shard, shard->view.log_ids, snapshot->fired,
-                                 n * sizeof(uint32_t), error);
-    if (status == VLY_OK)
-        status =
-            vly_cuda_upload(shard, shard->view.log_gains, snapshot->fired_gain,
-                            n * sizeof(uint32_t), error);
-    if (status == VLY_OK)
-        status = load_records(shard, snapshot, error);
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_cuda_history_reserve(shard, shard->net->burst,
+                                     n + shard->net->desc->n_neurons, error));
+    VLY_TRY(vly_cuda_upload(shard, shard->view.log_ids, snapshot->fired,
+                            n * sizeof(uint32_t), error));
+    VLY_TRY(vly_cuda_upload(shard, shard->view.log_gains, snapshot->fired_gain,
+                            n * sizeof(uint32_t), error));
+    VLY_TRY(load_records(shard, snapshot, error));
+out:
     shard->head = n;
     shard->cleared = shard->net->burst - snapshot->n_fired_bursts +
                      shard->view.record_mask + UINT64_C(1);

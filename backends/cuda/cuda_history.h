@@ -4,6 +4,8 @@
 #ifndef VOLLEY_CUDA_HISTORY_H
 #define VOLLEY_CUDA_HISTORY_H
 
+#include <stdbool.h>
+
 #include "cuda_base.h"
 
 vly_status vly_cuda_history_create(vly_cuda_shard *shard, vly_error *error);
@@ -21,7 +23,7 @@ vly_status vly_cuda_history_read(vly_cuda_shard *shard, uint64_t burst,
 /* Enqueues sorting of a launch's spikes for the host: of up to n_bursts bursts,
  * at most `room` spikes. */
 vly_status vly_cuda_history_sort(vly_cuda_shard *shard, uint64_t burst,
-                                 uint32_t n_bursts, uint64_t room, int gains,
+                                 uint32_t n_bursts, uint64_t room, bool gains,
                                  vly_error *error);
 /* Enqueues the copy of these n_spikes spikes, concurrent with later work in the
  * net's stream. They are in ids and gains (NULL: not wanted) after receive,

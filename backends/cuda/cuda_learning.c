@@ -48,9 +48,9 @@ static vly_status put_newest(vly_cuda_shard *shard, const vly_common_traces *t,
 {
     vly_cuda_newest *made = NULL;
     uint64_t size = t->mask + UINT64_C(1);
-    vly_status status =
-        vly_cuda_alloc(shard, t->n_targets, sizeof *made, &made, error);
-    for (uint32_t i = 0; i < t->n_targets && status == VLY_OK; i++) {
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_cuda_alloc(shard, t->n_targets, sizeof *made, &made, error));
+    for (uint32_t i = 0; i < t->n_targets; i++) {
         for (uint32_t n = 0; n < VLY_CUDA_NEWEST; n++)
             made[i].burst[n] =
                 t->post[i * size + ((t->count[i] - 1 - n) & t->mask)];
@@ -58,9 +58,9 @@ static vly_status put_newest(vly_cuda_shard *shard, const vly_common_traces *t,
             made[i].after[k] = t->newest[i].after[k];
         made[i].count = t->count[i];
     }
-    if (status == VLY_OK)
-        status = vly_cuda_put(shard, t->n_targets, sizeof *made, made,
-                              &l->newest, error);
+    VLY_TRY(vly_cuda_put(shard, t->n_targets, sizeof *made, made, &l->newest,
+                         error));
+out:
     vly_cuda_release(shard, made);
     return status;
 }
@@ -72,17 +72,16 @@ static vly_status put_factors(vly_cuda_shard *shard,
     uint32_t n =
         trace->bursts < VLY_CUDA_FACTORS ? trace->bursts : VLY_CUDA_FACTORS;
     float *factor = NULL;
-    vly_status status =
-        vly_cuda_alloc(shard, n, sizeof *factor, &factor, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_cuda_alloc(shard, n, sizeof *factor, &factor, error));
     for (uint32_t k = 0; k < n; k++)
         factor[k] = vly_trace_at(1.0f, k, trace->rate, trace->bursts);
-    status =
-        vly_cuda_put(shard, n, sizeof *factor, factor, &made->factor, error);
+    VLY_TRY(
+        vly_cuda_put(shard, n, sizeof *factor, factor, &made->factor, error));
     made->n_factors = n;
     made->rate = trace->rate;
     made->bursts = trace->bursts;
+out:
     vly_cuda_release(shard, factor);
     return status;
 }
@@ -186,7 +185,7 @@ static vly_status create_one(vly_cuda_shard *shard, uint32_t i,
     vly_common_traces_dendrites(&t, desc, snapshot);
     VLY_TRY(vly_cuda_own_rows_create(shard, t.projection, t.n_sources, &rows,
                                      error));
-    if (shard->plastic.ranks != NULL)
+    if (shard->plastic.ranks)
         VLY_TRY(vly_cuda_rank_map_create(shard, &rows, words, modulated,
                                          &shard->plastic.ranks[i], error));
     describe(shard, &t, l);
@@ -223,7 +222,7 @@ static vly_status reserve(vly_cuda_shard *shard, uint32_t n, uint32_t n_short,
         vly_cuda_alloc(shard, n, sizeof *plastic->list, &plastic->list, error));
     VLY_TRY(vly_cuda_alloc(shard, n, sizeof *plastic->projection,
                            &plastic->projection, error));
-    if (vly_common_ranks(shard->net->desc) != NULL)
+    if (vly_common_ranks(shard->net->desc))
         VLY_TRY(vly_cuda_alloc(shard, n, sizeof *plastic->ranks,
                                &plastic->ranks, error));
     VLY_TRY(vly_cuda_device_alloc(shard, n, sizeof *plastic->on_device,
@@ -251,9 +250,9 @@ vly_status vly_cuda_learning_create(vly_cuda_shard *shard,
                     desc->n_projections - shard->store.fixed->n_projections - n,
                     error));
     for (uint32_t p = 0; p < desc->n_projections; p++) {
-        if (vly_common_short_term_of(desc, p) != NULL) {
+        if (vly_common_short_term_of(desc, p)) {
             VLY_TRY(vly_cuda_short_term_create(shard, p, words, error));
-        } else if (vly_common_learning(desc, p) != NULL) {
+        } else if (vly_common_learning(desc, p)) {
             uint32_t at = plastic->view.n++;
             plastic->projection[at] = p;
             VLY_TRY(create_one(shard, at, snapshot, words, error));
@@ -278,11 +277,11 @@ vly_status vly_cuda_learning_flush(vly_cuda_shard *shard, vly_error *error)
     plastic->flushed = shard->net->burst;
     if (plastic->view.n == 0)
         return VLY_OK;
-    if (shard->plan->learning_out != NULL)
+    if (shard->plan->learning_out)
         VLY_TRY(shard->plan->learning_out(shard, error));
     VLY_TRY(vly_cuda_check(vly_cuda_rules_launch_flush(shard),
                            "bringing weights up to date", error));
-    if (shard->plan->learning_in != NULL)
+    if (shard->plan->learning_in)
         VLY_TRY(shard->plan->learning_in(shard, false, error));
 out:
     return status;
@@ -290,11 +289,14 @@ out:
 
 vly_status vly_cuda_learning_prepare(vly_cuda_shard *shard, vly_error *error)
 {
+    vly_status status = VLY_OK;
     if (!vly_cuda_learns(shard) ||
         shard->net->burst - shard->plastic.flushed < PERIOD)
         return VLY_OK;
-    vly_status status = vly_cuda_short_term_renew(shard, error);
-    return status == VLY_OK ? vly_cuda_learning_flush(shard, error) : status;
+    VLY_TRY(vly_cuda_short_term_renew(shard, error));
+    VLY_TRY(vly_cuda_learning_flush(shard, error));
+out:
+    return status;
 }
 
 /* ---- weights ----------------------------------------------------------- */
@@ -327,7 +329,7 @@ static vly_status write_masters(vly_cuda_shard *shard, uint32_t i,
                                 const int32_t *masters, vly_error *error)
 {
     int32_t *to = shard->plastic.list[i].master;
-    if (shard->plastic.ranks == NULL)
+    if (!shard->plastic.ranks)
         return vly_cuda_upload(shard, to + first, masters,
                                count * sizeof *masters, error);
     vly_cuda_rank_map *map = &shard->plastic.ranks[i];
@@ -348,7 +350,7 @@ vly_status vly_cuda_learning_write(vly_backend_net *net, uint32_t projection,
     VLY_TRY(vly_cuda_learning_begin(net, projection, &i, error));
     if (count > 0)
         VLY_TRY(write_masters(shard, i, first, count, masters, error));
-    if (count > 0 && shard->plan->learning_in != NULL)
+    if (count > 0 && shard->plan->learning_in)
         VLY_TRY(shard->plan->learning_in(shard, true, error));
 out:
     return status;
@@ -369,7 +371,7 @@ vly_status vly_cuda_learning_set(vly_backend_net *net, uint32_t projection,
     l->flags = (l->flags & ~VLY_CUDA_LEARNING_FROZEN) |
                (learning->flags & VLY_CUDA_LEARNING_FROZEN);
     VLY_TRY(put_list(shard, error));
-    if (shard->plan->learning_in != NULL)
+    if (shard->plan->learning_in)
         VLY_TRY(shard->plan->learning_in(shard, false, error));
 out:
     return status;

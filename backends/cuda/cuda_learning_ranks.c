@@ -16,9 +16,11 @@ static vly_status create_copy(vly_cuda_shard *shard, uint64_t n,
                               const uint32_t *words, int32_t **out,
                               vly_error *error)
 {
-    vly_status status = vly_cuda_alloc(shard, n, sizeof **out, out, error);
-    if (status == VLY_OK && n > 0)
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_cuda_alloc(shard, n, sizeof **out, out, error));
+    if (n > 0)
         memcpy(*out, words, n * sizeof **out);
+out:
     return status;
 }
 
@@ -45,7 +47,7 @@ vly_status vly_cuda_learning_fetch(vly_cuda_shard *shard, vly_error *error)
         const vly_cuda_learning *l = &shard->plastic.list[i];
         VLY_TRY(
             vly_cuda_own_get(shard, &map->rows, l->master, map->master, error));
-        if (map->eligibility != NULL)
+        if (map->eligibility)
             VLY_TRY(vly_cuda_own_get(shard, &map->rows, l->eligibility,
                                      map->eligibility, error));
     }

@@ -21,7 +21,7 @@
 static vly_status get(vly_cuda_shard *shard, void *to, const void *from,
                       uint64_t bytes, vly_error *error)
 {
-    if (to == NULL || bytes == 0)
+    if (!to || bytes == 0)
         return VLY_OK;
     return vly_cuda_download(shard, to, from, bytes, error);
 }
@@ -30,13 +30,14 @@ static vly_status get_counts(vly_cuda_shard *shard, const vly_cuda_learning *l,
                              vly_common_traces *t, vly_error *error)
 {
     vly_cuda_newest *newest = NULL;
-    vly_status status =
-        vly_cuda_alloc(shard, t->n_targets, sizeof *newest, &newest, error);
-    if (status == VLY_OK)
-        status =
-            get(shard, newest, l->newest, t->n_targets * sizeof *newest, error);
-    for (uint32_t i = 0; i < t->n_targets && status == VLY_OK; i++)
+    vly_status status = VLY_OK;
+    VLY_TRY(
+        vly_cuda_alloc(shard, t->n_targets, sizeof *newest, &newest, error));
+    VLY_TRY(
+        get(shard, newest, l->newest, t->n_targets * sizeof *newest, error));
+    for (uint32_t i = 0; i < t->n_targets; i++)
         t->count[i] = newest[i].count;
+out:
     vly_cuda_release(shard, newest);
     return status;
 }
@@ -102,7 +103,7 @@ static vly_status save_synapses(vly_cuda_shard *shard, uint32_t i,
     const uint64_t n = vly_cuda_learning_synapses(shard, i);
     uint32_t *to = *words;
     *words += n;
-    if (of_ranks == NULL)
+    if (!of_ranks)
         return get(shard, to, on_device, n * sizeof *to, error);
     if (n > 0)
         memcpy(to, of_ranks, (size_t)n * sizeof *to);
@@ -113,7 +114,7 @@ static const vly_cuda_rank_map *rank_map(const vly_cuda_shard *shard,
                                          uint32_t i)
 {
     static const vly_cuda_rank_map none;
-    return shard->plastic.ranks != NULL ? &shard->plastic.ranks[i] : &none;
+    return shard->plastic.ranks ? &shard->plastic.ranks[i] : &none;
 }
 
 vly_status vly_cuda_learning_save(vly_cuda_shard *shard, uint32_t *words,
@@ -166,7 +167,7 @@ static vly_status digest_synapses(vly_cuda_shard *shard, uint32_t i,
 {
     const uint64_t n = vly_cuda_learning_synapses(shard, i);
     vly_status status = VLY_OK;
-    if (of_ranks == NULL) {
+    if (!of_ranks) {
         VLY_TRY(vly_cuda_check(
             (int)vly_cuda_launch_weights_digest((const uint32_t *)on_device, n,
                                                 *at, &shard->done->digest,
@@ -174,7 +175,7 @@ static vly_status digest_synapses(vly_cuda_shard *shard, uint32_t i,
             "digest of weights", error));
         *at += n;
     }
-    for (uint64_t k = 0; of_ranks != NULL && k < n; k += RANK_WORDS)
+    for (uint64_t k = 0; of_ranks && k < n; k += RANK_WORDS)
         VLY_TRY(digest_words(shard, (const uint32_t *)of_ranks + k,
                              n - k < RANK_WORDS ? n - k : RANK_WORDS, copy, at,
                              error));
@@ -205,7 +206,7 @@ vly_status vly_cuda_learning_digest(vly_cuda_shard *shard, vly_error *error)
 {
     const vly_cuda_plastic *plastic = &shard->plastic;
     const uint64_t most = vly_common_trace_words_most(shard->net->desc);
-    const uint64_t least = plastic->ranks != NULL ? RANK_WORDS : 0;
+    const uint64_t least = plastic->ranks ? RANK_WORDS : 0;
     uint32_t *traces = NULL;
     uint32_t *copy = NULL;
     uint32_t *end = NULL;

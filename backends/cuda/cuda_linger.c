@@ -55,19 +55,17 @@ static vly_status create(vly_cuda_shard *shard)
     vly_cuda_lingering *linger = &shard->linger;
     vly_status status = VLY_OK;
     if (!linger->mailbox)
-        status = vly_cuda_pinned_alloc(shard, 1, sizeof *linger->mailbox,
-                                       &linger->mailbox, NULL);
-    if (status == VLY_OK && !linger->answer)
-        status = vly_cuda_pinned_alloc(shard, 1, sizeof *linger->answer,
-                                       &linger->answer, NULL);
-    if (status == VLY_OK)
-        status = vly_cuda_device_alloc(shard, 1, sizeof *linger->relay,
-                                       &linger->relay, NULL);
-    if (status != VLY_OK)
-        return status;
+        VLY_TRY(vly_cuda_pinned_alloc(shard, 1, sizeof *linger->mailbox,
+                                      &linger->mailbox, NULL));
+    if (!linger->answer)
+        VLY_TRY(vly_cuda_pinned_alloc(shard, 1, sizeof *linger->answer,
+                                      &linger->answer, NULL));
+    VLY_TRY(vly_cuda_device_alloc(shard, 1, sizeof *linger->relay,
+                                  &linger->relay, NULL));
     memset(linger->mailbox, 0, sizeof *linger->mailbox);
     memset(linger->answer, 0, sizeof *linger->answer);
-    return VLY_OK;
+out:
+    return status;
 }
 
 /* Can launches of the plan stay? Checked once for each plan. */
@@ -180,10 +178,12 @@ static vly_status prepare(vly_cuda_shard *shard, vly_error *error)
     if (code == cudaSuccess)
         code = cudaMemsetAsync(&linger->relay->arrived, 0, sizeof(uint64_t),
                                stream);
-    vly_status status = vly_cuda_check((int)code, "a launch that stays", error);
-    if (status == VLY_OK)
-        status = vly_cuda_history_clear(shard, MOST_BURSTS, error);
-    return status == VLY_OK ? vly_cuda_done_next(shard, error) : status;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_cuda_check((int)code, "a launch that stays", error));
+    VLY_TRY(vly_cuda_history_clear(shard, MOST_BURSTS, error));
+    VLY_TRY(vly_cuda_done_next(shard, error));
+out:
+    return status;
 }
 
 static vly_status enqueue(vly_cuda_shard *shard, const vly_cuda_launch *wanted,
@@ -253,7 +253,7 @@ static vly_status await_word(vly_cuda_shard *shard, const uint64_t *at,
     const vly_cuda_answer *answer = shard->linger.answer;
     uint32_t tag = shard->linger.number;
     uint32_t spins = 0;
-    int ended = 0;
+    bool ended = false;
     while (__atomic_load_n(at, __ATOMIC_ACQUIRE) >> 32 != tag) {
         if (left && __atomic_load_n(&answer->left, __ATOMIC_ACQUIRE) == tag) {
             *left = true;

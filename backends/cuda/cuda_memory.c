@@ -298,11 +298,12 @@ vly_status vly_cuda_put(vly_cuda_shard *shard, uint64_t count, uint64_t size,
     void *made = NULL;
     if (!from && count > 0)
         return VLY_OK;
-    vly_status status = vly_cuda_device_alloc(shard, count, size, &made, error);
-    if (status == VLY_OK && count > 0)
-        status = vly_cuda_upload(shard, made, from, count * size, error);
-    if (status == VLY_OK)
-        memcpy(out, &made, sizeof made);
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_cuda_device_alloc(shard, count, size, &made, error));
+    if (count > 0)
+        VLY_TRY(vly_cuda_upload(shard, made, from, count * size, error));
+    memcpy(out, &made, sizeof made);
+out:
     return status;
 }
 

@@ -138,13 +138,13 @@ static void run_tasks(proof *of)
     prove_task(of, 0);
 }
 
-/* Divisors of areas, 1 for areas without incoming synapses. Returns 1 if all
- * sums fit. */
-static uint32_t judge(const proof *of, uint32_t *divisors)
+/* Divisors of areas, 1 for areas without incoming synapses. Returns true if
+ * all sums fit. */
+static bool judge(const proof *of, uint32_t *divisors)
 {
     for (uint32_t t = 0; t < of->n_tasks; t++)
         if (of->fails[t] != 0)
-            return 0;
+            return false;
     for (uint32_t a = 0; a < of->desc->n_areas; a++) {
         const vly_area_desc *area = vly_cuda_area_desc(of->desc, a);
         uint32_t g = 0;
@@ -156,13 +156,13 @@ static uint32_t judge(const proof *of, uint32_t *divisors)
             most = found->most > most ? found->most : most;
         }
         if (!vly_narrow_holds(most, g))
-            return 0;
+            return false;
         for (uint32_t i = 0; i < area->n_neurons; i++)
             if (!vly_narrow_fits(of->load[area->first + i], g))
-                return 0;
+                return false;
         divisors[a] = g > 0 ? g : 1;
     }
-    return 1;
+    return true;
 }
 
 vly_status vly_cuda_narrow_prove(vly_cuda_shard *shard, uint32_t *holds,
@@ -173,18 +173,15 @@ vly_status vly_cuda_narrow_prove(vly_cuda_shard *shard, uint32_t *holds,
     vly_status status = VLY_OK;
     *holds = 0;
     if (!shard->divisors)
-        status = vly_cuda_alloc(shard, n_areas, sizeof *shard->divisors,
-                                &shard->divisors, error);
-    if (status == VLY_OK)
-        status = vly_cuda_alloc(shard, shard->store.fixed->n_neurons,
-                                sizeof *of.load, &of.load, error);
-    if (status == VLY_OK)
-        status = vly_cuda_alloc(shard, n_areas, TASKS * sizeof *of.found,
-                                &of.found, error);
-    if (status == VLY_OK) {
-        run_tasks(&of);
-        *holds = judge(&of, shard->divisors);
-    }
+        VLY_TRY(vly_cuda_alloc(shard, n_areas, sizeof *shard->divisors,
+                               &shard->divisors, error));
+    VLY_TRY(vly_cuda_alloc(shard, shard->store.fixed->n_neurons,
+                           sizeof *of.load, &of.load, error));
+    VLY_TRY(vly_cuda_alloc(shard, n_areas, TASKS * sizeof *of.found, &of.found,
+                           error));
+    run_tasks(&of);
+    *holds = judge(&of, shard->divisors);
+out:
     vly_cuda_release(shard, of.load);
     vly_cuda_release(shard, of.found);
     return status;

@@ -91,20 +91,19 @@ static vly_status check_create(const vly_device_spec *devices,
                                const vly_snapshot *snapshot,
                                vly_cuda_options *wanted, vly_error *error)
 {
-    vly_status status = vly_cuda_detect(error);
-    if (status == VLY_OK)
-        status = vly_common_supports_planes(desc, error);
-    if (status == VLY_OK)
-        status = vly_common_snapshot_check(desc, snapshot, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_cuda_detect(error));
+    VLY_TRY(vly_common_supports_planes(desc, error));
+    VLY_TRY(vly_common_snapshot_check(desc, snapshot, error));
     uint32_t count = vly_cuda_device_count();
     for (uint32_t i = 0; i < n_devices; i++)
         if (!devices || devices[i].index >= count)
             return vly_cuda_fail(error, VLY_E_DEVICE,
                                  "cuda: device %u, but there are %u",
                                  devices ? devices[i].index : 0, count);
-    return vly_cuda_options_read(devices[0].options, wanted, error);
+    VLY_TRY(vly_cuda_options_read(devices[0].options, wanted, error));
+out:
+    return status;
 }
 
 /* How many devices a net gets; *why: the reason if not all. */
@@ -237,18 +236,19 @@ vly_status vly_cuda_net_create_span(const vly_device_spec *devices,
         return vly_cuda_fail(error, VLY_E_INVALID,
                              "cuda: a net on %u devices, wanted 1 to %u",
                              n_devices, VLY_CUDA_SPAN_DEVICES);
-    vly_status status =
-        check_create(devices, n_devices, desc, snapshot, &from.wanted, error);
-    if (status == VLY_OK && from.wanted.span > 0)
-        status = vly_cuda_fail(error, VLY_E_INVALID,
-                               "cuda option span=%u is for one device, wanted "
-                               "it without a range of devices",
-                               from.wanted.span);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(
+        check_create(devices, n_devices, desc, snapshot, &from.wanted, error));
+    if (from.wanted.span > 0)
+        VLY_TRY(vly_cuda_fail(error, VLY_E_INVALID,
+                              "cuda option span=%u is for one device, wanted "
+                              "it without a range of devices",
+                              from.wanted.span));
     for (uint32_t i = 0; i < n_devices; i++)
         list[i] = (int32_t)devices[i].index;
-    return make_best(list, n_devices, &from, net, error);
+    VLY_TRY(make_best(list, n_devices, &from, net, error));
+out:
+    return status;
 }
 
 void vly_cuda_net_destroy(vly_backend_net *net)

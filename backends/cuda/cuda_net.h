@@ -47,7 +47,7 @@ struct vly_backend_net {
  * burst (kernels/rules/rank_window.h). */
 static inline bool vly_cuda_ranks_wait(const vly_backend_net *net)
 {
-    return net->ranks.all.to != NULL && net->ranks.all.most == 1;
+    return net->ranks.all.to && net->ranks.all.most == 1;
 }
 
 vly_status vly_cuda_net_create(const vly_device_spec *device,

@@ -21,7 +21,7 @@ vly_status vly_cuda_own_rows_create(vly_cuda_shard *shard,
     vly_status status = VLY_OK;
     *rows = (vly_cuda_own_rows){
         .map = map, .n_sources = n_sources, .row = map->row};
-    if (vly_common_ranks(shard->net->desc) == NULL)
+    if (!vly_common_ranks(shard->net->desc))
         return VLY_OK;
     VLY_TRY(vly_cuda_alloc(shard, 2 * (uint64_t)n_sources + 1, sizeof *made,
                            &made, error));
@@ -77,7 +77,7 @@ vly_status vly_cuda_own_put(vly_cuda_shard *shard,
     const uint64_t n = vly_cuda_own_synapses(rows);
     uint8_t *packed = NULL;
     vly_status status = VLY_OK;
-    if (rows->made == NULL)
+    if (!rows->made)
         return vly_cuda_put(shard, n, size, from, out, error);
     VLY_TRY(vly_cuda_alloc(shard, n, size, &packed, error));
     pack(rows, size, from, packed);

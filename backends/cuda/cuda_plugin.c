@@ -14,11 +14,11 @@ const char vly_support_plugin[] = "cuda";
 
 static vly_status init(const vly_host *host, vly_error *error)
 {
-    vly_status status = vly_support_start(host, error);
-    if (status == VLY_OK)
-        status = vly_cuda_detect(error);
-    if (status == VLY_OK)
-        status = vly_cuda_memory_start(error);
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_support_start(host, error));
+    VLY_TRY(vly_cuda_detect(error));
+    VLY_TRY(vly_cuda_memory_start(error));
+out:
     if (status != VLY_OK)
         vly_support_stop();
     return status;

@@ -20,7 +20,7 @@ vly_status vly_cuda_ranks_create(vly_backend_net *net,
     const uint64_t first = snapshot->burst - snapshot->n_fired_bursts;
     vly_status status = VLY_OK;
     VLY_TRY(vly_common_ranks_create(&r->all, &net->heap, net->desc, error));
-    if (r->all.to == NULL)
+    if (!r->all.to)
         return VLY_OK;
     const uint64_t n = vly_common_power_of_two((uint64_t)net->desc->max_delay +
                                                r->all.most + 1);
@@ -115,6 +115,7 @@ static vly_status run_own(vly_backend_net *net, vly_run *run,
     vly_status status = VLY_OK;
     while (net->burst < net->ranks.all.end && status == VLY_OK) {
         vly_run own = {.struct_size = sizeof own};
+        /* what ran before a failure counts */
         status = run_some(net, run, &own, error);
         work->n_events += own.n_events;
         work->n_candidates += own.n_candidates;
@@ -139,21 +140,20 @@ static vly_status reserve(vly_backend_net *net, uint64_t n, uint64_t wanted,
     vly_status status = VLY_OK;
     if (wanted <= r->room)
         return VLY_OK;
-    for (uint32_t i = 0; i < 2 && status == VLY_OK; i++)
-        status =
-            vly_cuda_pinned_alloc(shard, room, sizeof **made, &made[i], error);
-    if (status != VLY_OK) {
-        vly_cuda_device_release(shard, made[0]);
-        return status;
-    }
+    for (uint32_t i = 0; i < 2; i++)
+        VLY_TRY(
+            vly_cuda_pinned_alloc(shard, room, sizeof **made, &made[i], error));
     for (uint32_t i = 0; i < 2; i++) {
         if (n > 0)
             memcpy(made[i], r->spikes[i], (size_t)n * sizeof **made);
         vly_cuda_device_release(shard, r->spikes[i]);
         r->spikes[i] = made[i];
+        made[i] = NULL;
     }
     r->room = room;
-    return VLY_OK;
+out:
+    vly_cuda_device_release(shard, made[0]);
+    return status;
 }
 
 static void count_areas(const vly_backend_net *net, const uint32_t *ids,
@@ -177,19 +177,19 @@ static void give(const vly_backend_net *net, const vly_cuda_record *record,
     const uint32_t *gains = net->ranks.spikes[1] + at;
     const size_t bytes = record->count * sizeof *ids;
     uint64_t *area_spikes = vly_cuda_run_areas(run);
-    if (area_spikes != NULL)
+    if (area_spikes)
         count_areas(net, ids, record->count, area_spikes);
-    if (run->digests != NULL)
+    if (run->digests)
         run->digests[run->n_bursts_done] = record->digest;
-    if (run->spike_counts != NULL)
+    if (run->spike_counts)
         run->spike_counts[run->n_bursts_done] = record->count;
     run->n_bursts_done++;
     if ((run->flags & VLY_RUN_RECORD) == 0 || bytes == 0)
         return;
     memcpy(run->spikes + run->n_spikes, ids, bytes);
-    if (run->spike_gains != NULL && net->ranks.all.has_gains)
+    if (run->spike_gains && net->ranks.all.has_gains)
         memcpy(run->spike_gains + run->n_spikes, gains, bytes);
-    else if (run->spike_gains != NULL)
+    else if (run->spike_gains)
         for (uint32_t i = 0; i < record->count; i++)
             run->spike_gains[run->n_spikes + i] = UINT32_C(1)
                                                   << net->desc->feagi_q;
@@ -318,15 +318,13 @@ static vly_status run_windows(vly_backend_net *net, vly_run *run,
 vly_status vly_cuda_net_run(vly_backend_net *net, vly_run *run,
                             vly_error *error)
 {
-    vly_status status =
-        vly_common_check_run(net->desc, net->failed, run, error);
-    if (status == VLY_OK)
-        status = vly_cuda_enter(net->shards[0].device, error);
-    if (status != VLY_OK)
-        return status;
-    status = net->ranks.all.to != NULL ? run_windows(net, run, error)
-                                       : vly_cuda_run_bursts(net, run, error);
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_common_check_run(net->desc, net->failed, run, error));
+    VLY_TRY(vly_cuda_enter(net->shards[0].device, error));
+    status = net->ranks.all.to ? run_windows(net, run, error)
+                               : vly_cuda_run_bursts(net, run, error);
     net->failed = status;
+out:
     return status;
 }
 
@@ -352,7 +350,7 @@ vly_status vly_cuda_ranks_refresh(vly_backend_net *net, vly_error *error)
     const uint64_t bytes = shard->n_state_words * sizeof(uint32_t);
     whole_state state = {.all = all, .shard = shard};
     vly_status status = VLY_OK;
-    if (all->to == NULL || !all->stale)
+    if (!all->to || !all->stale)
         return VLY_OK;
     VLY_TRY(vly_cuda_learning_flush(shard, error));
     VLY_TRY(vly_cuda_learning_fetch(shard, error));

@@ -45,15 +45,16 @@ static uint64_t counts_of(const vly_cuda_shard *shard)
 static vly_status count_segments(segment_maker *m, vly_error *error)
 {
     vly_cuda_shard *shard = m->shard;
-    vly_status status =
-        vly_cuda_device_alloc(shard, VLY_CUDA_N_PARTS * counts_of(shard),
-                              sizeof *m->count, &m->count, error);
-    for (uint32_t g = 0; g < shard->view.n_groups && status == VLY_OK; g++)
-        status = vly_cuda_check((int)vly_cuda_launch_segment_count(
-                                    &shard->view, &shard->store.groups[g],
-                                    &shard->resident, m->count,
-                                    (cudaStream_t)shard->stream),
-                                "counting segments", error);
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_cuda_device_alloc(shard, VLY_CUDA_N_PARTS * counts_of(shard),
+                                  sizeof *m->count, &m->count, error));
+    for (uint32_t g = 0; g < shard->view.n_groups; g++)
+        VLY_TRY(vly_cuda_check((int)vly_cuda_launch_segment_count(
+                                   &shard->view, &shard->store.groups[g],
+                                   &shard->resident, m->count,
+                                   (cudaStream_t)shard->stream),
+                               "counting segments", error));
+out:
     return status;
 }
 
@@ -63,22 +64,22 @@ static vly_status measure_segments(segment_maker *m, vly_error *error)
     uint32_t n_areas = shard->view.n_areas;
     uint32_t n_blocks = shard->resident.n_blocks;
     vly_cuda_sizes *sizes = NULL;
-    vly_status status = vly_cuda_device_alloc(shard, VLY_CUDA_N_PARTS * n_areas,
-                                              sizeof *sizes, &sizes, error);
-    for (uint32_t i = 0; i < VLY_CUDA_N_PARTS * n_areas && status == VLY_OK;
-         i++) {
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_cuda_device_alloc(shard, VLY_CUDA_N_PARTS * n_areas,
+                                  sizeof *sizes, &sizes, error));
+    for (uint32_t i = 0; i < VLY_CUDA_N_PARTS * n_areas; i++) {
         const vly_cuda_area *area = &shard->areas[i % n_areas];
         const uint32_t *count = m->count + i / n_areas * counts_of(shard) +
                                 (uint64_t)area->first * n_blocks;
-        status = vly_cuda_check((int)vly_cuda_launch_segment_sizes(
-                                    count, area->n, n_blocks, sizes + i,
-                                    (cudaStream_t)shard->stream),
-                                "measuring segments", error);
+        VLY_TRY(vly_cuda_check((int)vly_cuda_launch_segment_sizes(
+                                   count, area->n, n_blocks, sizes + i,
+                                   (cudaStream_t)shard->stream),
+                               "measuring segments", error));
     }
-    if (status == VLY_OK)
-        status = vly_cuda_download(shard, m->sizes, sizes,
-                                   VLY_CUDA_N_PARTS * n_areas * sizeof *sizes,
-                                   error);
+    VLY_TRY(vly_cuda_download(shard, m->sizes, sizes,
+                              VLY_CUDA_N_PARTS * n_areas * sizeof *sizes,
+                              error));
+out:
     vly_cuda_device_release(shard, sizes);
     for (uint32_t i = 0; i < VLY_CUDA_N_PARTS * n_areas; i++)
         for (uint32_t b = 0; b < n_blocks; b++)
@@ -308,18 +309,18 @@ static vly_status fill_segments(segment_maker *m, uint32_t *const segments[2],
     cudaStream_t stream = (cudaStream_t)shard->stream;
     size_t bytes =
         (size_t)(VLY_CUDA_N_PARTS * counts_of(shard)) * sizeof *m->count;
-    vly_status status =
-        vly_cuda_check((int)cudaMemsetAsync(m->count, 0, bytes, stream),
-                       "filling segments", error);
-    for (uint32_t g = 0; g < shard->view.n_groups && status == VLY_OK; g++)
-        status =
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_cuda_check((int)cudaMemsetAsync(m->count, 0, bytes, stream),
+                           "filling segments", error));
+    for (uint32_t g = 0; g < shard->view.n_groups; g++)
+        VLY_TRY(
             vly_cuda_check((int)vly_cuda_launch_segment_fill(
                                &shard->view, &shard->store.groups[g],
                                &shard->resident, segments, m->count, stream),
-                           "filling segments", error);
-    return status == VLY_OK
-               ? vly_cuda_synchronize(shard, "filling segments", error)
-               : status;
+                           "filling segments", error));
+    VLY_TRY(vly_cuda_synchronize(shard, "filling segments", error));
+out:
+    return status;
 }
 
 static vly_status create_synapses(segment_maker *m, vly_error *error)
@@ -344,20 +345,19 @@ static vly_status make_segments(segment_maker *m, uint32_t forced,
     vly_cuda_shard *shard = m->shard;
     shard->segment_bytes = 0;
     shard->resident.n_marks = 0;
-    vly_status status = count_segments(m, error);
-    if (status == VLY_OK)
-        status = measure_segments(m, error);
-    if (status == VLY_OK)
-        status = choose_rooms(m, error);
-    for (uint32_t p = 0; p < VLY_CUDA_N_PARTS && status == VLY_OK; p++)
-        status = create_classes(m, p, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(count_segments(m, error));
+    VLY_TRY(measure_segments(m, error));
+    VLY_TRY(choose_rooms(m, error));
+    for (uint32_t p = 0; p < VLY_CUDA_N_PARTS; p++)
+        VLY_TRY(create_classes(m, p, error));
     if (!forced && shard->segment_bytes >
                        SYNAPSE_BYTES * shard->store.n_synapses + FREE_BYTES)
         return VLY_OK;
     *is_made = 1;
-    return create_synapses(m, error);
+    VLY_TRY(create_synapses(m, error));
+out:
+    return status;
 }
 
 static vly_status create_maker(segment_maker *m, vly_error *error)
@@ -365,18 +365,15 @@ static vly_status create_maker(segment_maker *m, vly_error *error)
     vly_cuda_shard *shard = m->shard;
     uint64_t n = (uint64_t)VLY_CUDA_N_PARTS * shard->view.n_areas;
     uint64_t n_blocks = shard->resident.n_blocks;
-    vly_status status =
-        vly_cuda_alloc(shard, n, sizeof *m->sizes, &m->sizes, error);
-    if (status == VLY_OK)
-        status = vly_cuda_alloc(shard, n, sizeof *m->most, &m->most, error);
-    if (status == VLY_OK)
-        status = vly_cuda_alloc(shard, n, sizeof *m->room, &m->room, error);
-    if (status == VLY_OK)
-        status = vly_cuda_alloc(shard, n_blocks * (shard->view.n_areas + 1),
-                                sizeof *m->ranks, &m->ranks, error);
-    if (status == VLY_OK)
-        status = vly_cuda_alloc(shard, n_blocks * shard->view.n_areas,
-                                sizeof *m->classes, &m->classes, error);
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_cuda_alloc(shard, n, sizeof *m->sizes, &m->sizes, error));
+    VLY_TRY(vly_cuda_alloc(shard, n, sizeof *m->most, &m->most, error));
+    VLY_TRY(vly_cuda_alloc(shard, n, sizeof *m->room, &m->room, error));
+    VLY_TRY(vly_cuda_alloc(shard, n_blocks * (shard->view.n_areas + 1),
+                           sizeof *m->ranks, &m->ranks, error));
+    VLY_TRY(vly_cuda_alloc(shard, n_blocks * shard->view.n_areas,
+                           sizeof *m->classes, &m->classes, error));
+out:
     return status;
 }
 
@@ -385,9 +382,10 @@ vly_status vly_cuda_segments_create(vly_cuda_shard *shard, uint32_t forced,
 {
     segment_maker m = {.shard = shard};
     *is_made = 0;
-    vly_status status = create_maker(&m, error);
-    if (status == VLY_OK)
-        status = make_segments(&m, forced, is_made, error);
+    vly_status status = VLY_OK;
+    VLY_TRY(create_maker(&m, error));
+    VLY_TRY(make_segments(&m, forced, is_made, error));
+out:
     vly_cuda_device_release(shard, m.count);
     vly_cuda_release(shard, m.classes);
     vly_cuda_release(shard, m.ranks);

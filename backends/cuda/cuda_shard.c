@@ -57,16 +57,13 @@ static vly_status choose_blocks(vly_cuda_shard *shard, vly_error *error)
     uint32_t wanted = shard->net->wanted.n_blocks;
     int fit = 0;
     int units = 0;
-    vly_status status =
-        vly_cuda_check((int)vly_cuda_global_occupancy(&shard->view, &fit),
-                       "this plugin has no code for the device", error);
-    if (status == VLY_OK)
-        status = vly_cuda_check(
-            (int)cudaDeviceGetAttribute(&units, cudaDevAttrMultiProcessorCount,
-                                        shard->device),
-            "cudaDeviceGetAttribute", error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_cuda_check((int)vly_cuda_global_occupancy(&shard->view, &fit),
+                           "this plugin has no code for the device", error));
+    VLY_TRY(vly_cuda_check(
+        (int)cudaDeviceGetAttribute(&units, cudaDevAttrMultiProcessorCount,
+                                    shard->device),
+        "cudaDeviceGetAttribute", error));
     if (fit < 1 || units < 1)
         return vly_cuda_fail(error, VLY_E_UNSUPPORTED,
                              "a block of %u threads does not fit on a "
@@ -76,7 +73,8 @@ static vly_status choose_blocks(vly_cuda_shard *shard, vly_error *error)
     shard->n_blocks = (uint32_t)units;
     if (wanted > 0 && wanted < shard->n_blocks)
         shard->n_blocks = wanted;
-    return VLY_OK;
+out:
+    return status;
 }
 
 /* ---- shard ------------------------------------------------------------- */
@@ -112,33 +110,22 @@ static vly_status upload_areas(vly_cuda_shard *shard, vly_error *error)
 static vly_status fill(vly_cuda_shard *shard, const vly_snapshot *snapshot,
                        vly_error *error)
 {
-    vly_status status = open_stream(shard, error);
-    if (status == VLY_OK)
-        status = choose_blocks(shard, error);
-    if (status == VLY_OK)
-        status = vly_cuda_plan_choose(shard, error);
-    if (status == VLY_OK)
-        status = vly_cuda_done_create(shard, error);
-    if (status == VLY_OK)
-        status = vly_cuda_dynamics_create(shard, error);
-    if (status == VLY_OK)
-        status = vly_cuda_stimulus_create(shard, error);
-    if (status == VLY_OK)
-        status = upload_areas(shard, error);
-    if (status == VLY_OK)
-        status = vly_cuda_history_create(shard, error);
-    if (status == VLY_OK)
-        status = vly_cuda_learning_create(shard, snapshot, error);
-    if (status == VLY_OK)
-        status = vly_cuda_plan_create(shard, error);
-    if (status == VLY_OK)
-        status =
-            vly_cuda_upload(shard, shard->state, snapshot->state,
-                            shard->n_state_words * sizeof(uint32_t), error);
-    if (status == VLY_OK)
-        status = vly_cuda_history_load(shard, snapshot, error);
-    if (status == VLY_OK)
-        status = vly_cuda_plan_restore(shard, error);
+    vly_status status = VLY_OK;
+    VLY_TRY(open_stream(shard, error));
+    VLY_TRY(choose_blocks(shard, error));
+    VLY_TRY(vly_cuda_plan_choose(shard, error));
+    VLY_TRY(vly_cuda_done_create(shard, error));
+    VLY_TRY(vly_cuda_dynamics_create(shard, error));
+    VLY_TRY(vly_cuda_stimulus_create(shard, error));
+    VLY_TRY(upload_areas(shard, error));
+    VLY_TRY(vly_cuda_history_create(shard, error));
+    VLY_TRY(vly_cuda_learning_create(shard, snapshot, error));
+    VLY_TRY(vly_cuda_plan_create(shard, error));
+    VLY_TRY(vly_cuda_upload(shard, shard->state, snapshot->state,
+                            shard->n_state_words * sizeof(uint32_t), error));
+    VLY_TRY(vly_cuda_history_load(shard, snapshot, error));
+    VLY_TRY(vly_cuda_plan_restore(shard, error));
+out:
     return status;
 }
 

@@ -120,11 +120,9 @@ vly_status vly_cuda_short_finish(vly_cuda_shard *shard, const vly_run *run,
     if (code == cudaSuccess)
         code = vly_cuda_launch_publish(&shard->view, launch, &watches,
                                        host->published, stream);
-    vly_status status = vly_cuda_check((int)code, "running bursts", error);
-    if (status == VLY_OK)
-        status = wait_published(shard, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_cuda_check((int)code, "running bursts", error));
+    VLY_TRY(wait_published(shard, error));
     *shard->done_at = host->published->done;
     memcpy(shard->records, host->published->records,
            launch->n_bursts * sizeof *shard->records);
@@ -132,7 +130,8 @@ vly_status vly_cuda_short_finish(vly_cuda_shard *shard, const vly_run *run,
         memcpy(shard->area_spikes_at, host->published->words,
                shard->view.n_areas * sizeof *shard->area_spikes_at);
     host->is_valid = 1;
-    return VLY_OK;
+out:
+    return status;
 }
 
 /* ---- published fields ---------------------------------------------------- */

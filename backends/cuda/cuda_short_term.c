@@ -150,38 +150,38 @@ static vly_status replay(vly_cuda_shard *shard, uint32_t i, uint32_t sign,
     const vly_cuda_short_term *s = &shard->plastic.short_list[i];
     cudaStream_t stream = (cudaStream_t)shard->stream;
     uint64_t burst = shard->net->burst;
-    vly_status status =
-        vly_cuda_check((int)vly_cuda_launch_short_term_reset(s, stream),
-                       "restoring states", error);
-    for (uint32_t age = s->reach; age > s->base_delay && status == VLY_OK;
-         age--)
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_cuda_check((int)vly_cuda_launch_short_term_reset(s, stream),
+                           "restoring states", error));
+    for (uint32_t age = s->reach; age > s->base_delay; age--)
         if (age <= burst)
-            status = vly_cuda_check(
+            VLY_TRY(vly_cuda_check(
                 (int)vly_cuda_launch_short_term_again(
                     &shard->view, s, burst, burst - age, sign, stream),
-                "restoring events", error);
+                "restoring events", error));
+out:
     return status;
 }
 
 vly_status vly_cuda_short_term_restore(vly_cuda_shard *shard, vly_error *error)
 {
     vly_status status = VLY_OK;
-    for (uint32_t i = 0; i < shard->plastic.view.n_short && status == VLY_OK;
-         i++)
-        status = replay(shard, i, 1, error);
+    for (uint32_t i = 0; i < shard->plastic.view.n_short; i++)
+        VLY_TRY(replay(shard, i, 1, error));
+out:
     return status;
 }
 
 vly_status vly_cuda_short_term_renew(vly_cuda_shard *shard, vly_error *error)
 {
     vly_status status = VLY_OK;
-    for (uint32_t i = 0; i < shard->plastic.view.n_short && status == VLY_OK;
-         i++)
-        status =
-            vly_cuda_check((int)vly_cuda_launch_short_term_renew(
-                               &shard->plastic.short_list[i], shard->net->burst,
-                               (cudaStream_t)shard->stream),
-                           "renewing ages", error);
+    for (uint32_t i = 0; i < shard->plastic.view.n_short; i++)
+        VLY_TRY(vly_cuda_check(
+            (int)vly_cuda_launch_short_term_renew(&shard->plastic.short_list[i],
+                                                  shard->net->burst,
+                                                  (cudaStream_t)shard->stream),
+            "renewing ages", error));
+out:
     return status;
 }
 

@@ -42,17 +42,17 @@ static vly_status make_work(vly_cuda_shard *shard, slices_work *work,
 {
     uint64_t n = shard->net->desc->n_neurons;
     uint64_t n_slices = shard->partition.own_slices;
-    vly_status status = vly_cuda_device_alloc(
-        shard, n * (n_slices + 1), sizeof *work->offset, &work->offset, error);
-    if (status == VLY_OK && shard->partition.once > 0)
-        status = vly_cuda_device_alloc(shard, n * n_slices, sizeof *work->away,
-                                       &work->away, error);
-    if (status == VLY_OK)
-        status = vly_cuda_device_alloc(shard, n + 1, sizeof *work->row,
-                                       &work->row, error);
-    if (status == VLY_OK)
-        status = vly_cuda_device_alloc(shard, 1, sizeof *work->longest,
-                                       &work->longest, error);
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_cuda_device_alloc(shard, n * (n_slices + 1),
+                                  sizeof *work->offset, &work->offset, error));
+    if (shard->partition.once > 0)
+        VLY_TRY(vly_cuda_device_alloc(shard, n * n_slices, sizeof *work->away,
+                                      &work->away, error));
+    VLY_TRY(vly_cuda_device_alloc(shard, n + 1, sizeof *work->row, &work->row,
+                                  error));
+    VLY_TRY(vly_cuda_device_alloc(shard, 1, sizeof *work->longest,
+                                  &work->longest, error));
+out:
     return status;
 }
 
@@ -180,19 +180,18 @@ static vly_status keep_offsets(vly_cuda_shard *shard,
                                vly_error *error)
 {
     uint32_t n_neurons = shard->net->desc->n_neurons;
-    vly_status status = vly_cuda_check((int)vly_cuda_launch_partition_ends(
-                                           n_neurons, &shard->partition, row,
-                                           offset, (cudaStream_t)shard->stream),
-                                       "offsets of rows", error);
-    if (status == VLY_OK)
-        status = vly_cuda_synchronize(shard, "offsets of rows", error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_cuda_check((int)vly_cuda_launch_partition_ends(
+                               n_neurons, &shard->partition, row, offset,
+                               (cudaStream_t)shard->stream),
+                           "offsets of rows", error));
+    VLY_TRY(vly_cuda_synchronize(shard, "offsets of rows", error));
     group->index = offset;
     shard->partition_bytes += (uint64_t)n_neurons *
                               (shard->partition.own_slices + 1) *
                               sizeof *offset;
-    return VLY_OK;
+out:
+    return status;
 }
 
 /* Units are counted in 32 bits, in an index with carries in 2 more; those of a

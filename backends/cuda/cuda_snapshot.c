@@ -24,13 +24,12 @@ static vly_status read_counts(vly_backend_net *net, uint64_t burst,
 {
     vly_cuda_shard *shard = &net->shards[0];
     vly_cuda_record *records = NULL;
-    vly_status status =
-        vly_cuda_alloc(shard, n_bursts, sizeof *records, &records, error);
-    if (status == VLY_OK)
-        status =
-            vly_cuda_history_records(shard, burst, n_bursts, records, error);
-    for (uint32_t j = 0; j < n_bursts && status == VLY_OK; j++)
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_cuda_alloc(shard, n_bursts, sizeof *records, &records, error));
+    VLY_TRY(vly_cuda_history_records(shard, burst, n_bursts, records, error));
+    for (uint32_t j = 0; j < n_bursts; j++)
         counts[j] = records[j].count;
+out:
     vly_cuda_release(shard, records);
     return status;
 }
@@ -83,10 +82,11 @@ vly_status vly_cuda_snapshot_read(vly_backend_net *net, vly_snapshot *snapshot,
     vly_cuda_shard *shard = &net->shards[0];
     vly_cuda_range_begin("volley snapshot");
     vly_cuda_settle(shard);
-    vly_status status = vly_cuda_enter(shard->device, error);
-    if (status == VLY_OK)
-        status = vly_common_snapshot_read(net, net->desc, net->burst, &reader,
-                                          snapshot, error);
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_cuda_enter(shard->device, error));
+    VLY_TRY(vly_common_snapshot_read(net, net->desc, net->burst, &reader,
+                                     snapshot, error));
+out:
     vly_cuda_range_end();
     return status;
 }
@@ -101,7 +101,7 @@ vly_status vly_cuda_weights_read(vly_backend_net *net, uint32_t projection,
     VLY_TRY(vly_common_check_range(net->desc, projection, first, count, error));
     VLY_TRY(vly_cuda_learning_begin(net, projection, &i, error));
     VLY_TRY(vly_cuda_ranks_refresh(net, error));
-    if (count > 0 && shard->plastic.ranks != NULL)
+    if (count > 0 && shard->plastic.ranks)
         memcpy(masters, shard->plastic.ranks[i].master + first,
                (size_t)count * sizeof *masters);
     else if (count > 0)
@@ -137,16 +137,17 @@ vly_status vly_cuda_field_write(vly_backend_net *net, uint32_t area,
                                 uint32_t field, uint32_t first, uint32_t count,
                                 const uint32_t *words, vly_error *error)
 {
-    vly_status status =
-        vly_common_check_field(net->desc, area, field, first, count, error);
-    for (uint32_t i = 0; i < net->n_shards && status == VLY_OK; i++) {
+    vly_status status = VLY_OK;
+    VLY_TRY(
+        vly_common_check_field(net->desc, area, field, first, count, error));
+    for (uint32_t i = 0; i < net->n_shards; i++) {
         vly_cuda_shard *shard = &net->shards[i];
         VLY_TRY(vly_cuda_enter(shard->device, error));
         vly_cuda_short_forget(shard);
         vly_cuda_settle(shard);
-        status =
-            vly_cuda_upload(shard, vly_cuda_field(shard, area, field) + first,
-                            words, count * sizeof *words, error);
+        VLY_TRY(vly_cuda_upload(shard,
+                                vly_cuda_field(shard, area, field) + first,
+                                words, count * sizeof *words, error));
     }
 out:
     return status;
@@ -161,28 +162,24 @@ vly_status vly_cuda_state_digest(vly_backend_net *net, uint64_t *digest,
     vly_cuda_settle(shard);
     if (net->n_shards > 1)
         return vly_cuda_span_digest(net, digest, error);
-    vly_status status = vly_cuda_enter(shard->device, error);
-    if (status == VLY_OK)
-        status = vly_cuda_ranks_refresh(net, error);
-    if (status == VLY_OK)
-        status =
-            vly_cuda_check((int)cudaMemsetAsync(sum, 0, sizeof *sum, stream),
-                           "state digest", error);
-    for (uint32_t a = 0; a < shard->view.n_areas && status == VLY_OK; a++) {
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_cuda_enter(shard->device, error));
+    VLY_TRY(vly_cuda_ranks_refresh(net, error));
+    VLY_TRY(vly_cuda_check((int)cudaMemsetAsync(sum, 0, sizeof *sum, stream),
+                           "state digest", error));
+    for (uint32_t a = 0; a < shard->view.n_areas; a++) {
         const vly_cuda_area *area = &shard->areas[a];
         const uint32_t n = vly_cuda_area_desc(net->desc, a)->n_fields;
-        for (uint32_t f = 0; f < n && status == VLY_OK; f++)
-            status = vly_cuda_check((int)vly_cuda_launch_state_digest(
-                                        vly_cuda_field(shard, a, f),
-                                        area->first, area->n, f, sum, stream),
-                                    "state digest", error);
+        for (uint32_t f = 0; f < n; f++)
+            VLY_TRY(vly_cuda_check((int)vly_cuda_launch_state_digest(
+                                       vly_cuda_field(shard, a, f), area->first,
+                                       area->n, f, sum, stream),
+                                   "state digest", error));
     }
     uint64_t made = 0;
-    if (status == VLY_OK)
-        status = vly_cuda_learning_digest(shard, error);
-    if (status == VLY_OK)
-        status = vly_cuda_download(shard, &made, sum, sizeof made, error);
-    if (status == VLY_OK)
-        *digest = made;
+    VLY_TRY(vly_cuda_learning_digest(shard, error));
+    VLY_TRY(vly_cuda_download(shard, &made, sum, sizeof made, error));
+    *digest = made;
+out:
     return status;
 }

@@ -245,19 +245,19 @@ vly_status vly_cuda_span_collect(vly_backend_net *net,
 {
     vly_cuda_record *records = net->shards[0].records;
     vly_status status = VLY_OK;
-    for (uint32_t i = 1; i < net->n_shards && status == VLY_OK; i++)
-        status = fetch(&net->shards[i], launch, error);
-    for (uint32_t i = 0; i < net->n_shards && status == VLY_OK; i++)
-        status = compare(net, i, launch, error);
-    if (status != VLY_OK)
-        return status;
+    for (uint32_t i = 1; i < net->n_shards; i++)
+        VLY_TRY(fetch(&net->shards[i], launch, error));
+    for (uint32_t i = 0; i < net->n_shards; i++)
+        VLY_TRY(compare(net, i, launch, error));
     for (uint32_t i = 0; i < net->n_shards; i++) {
         vly_cuda_shard *shard = &net->shards[i];
         shard->partition.span.tag += shard->done_at->n_bursts;
         for (uint32_t k = 0; i > 0 && k < shard->done_at->n_bursts; k++)
             records[k].digest += shard->records[k].digest;
     }
-    return vly_cuda_enter(net->shards[0].device, error);
+    VLY_TRY(vly_cuda_enter(net->shards[0].device, error));
+out:
+    return status;
 }
 
 /* ---- state --------------------------------------------------------------- */
@@ -296,18 +296,17 @@ vly_status vly_cuda_span_read(vly_backend_net *net, uint32_t area,
     uint32_t *from = NULL;
     vly_status status = VLY_OK;
     if (net->n_shards > 1)
-        status = vly_cuda_alloc(shard, count, sizeof *from, &from, error);
-    for (uint32_t i = 0; i < net->n_shards && status == VLY_OK; i++) {
+        VLY_TRY(vly_cuda_alloc(shard, count, sizeof *from, &from, error));
+    for (uint32_t i = 0; i < net->n_shards; i++) {
         shard = &net->shards[i];
-        status = vly_cuda_enter(shard->device, error);
-        if (status == VLY_OK)
-            status =
-                vly_cuda_download(shard, i > 0 ? from : words,
+        VLY_TRY(vly_cuda_enter(shard->device, error));
+        VLY_TRY(vly_cuda_download(shard, i > 0 ? from : words,
                                   vly_cuda_field(shard, area, field) + first,
-                                  count * sizeof *words, error);
-        if (status == VLY_OK && i > 0)
+                                  count * sizeof *words, error));
+        if (i > 0)
             copy_own(net, shard, area, first, count, from, words);
     }
+out:
     vly_cuda_release(&net->shards[0], from);
     return status;
 }

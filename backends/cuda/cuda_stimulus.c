@@ -32,12 +32,11 @@ static vly_status stimulus_upload(vly_cuda_shard *shard, uint32_t index,
     };
     vly_cuda_stimulus *table = NULL;
     memcpy(&table, &shard->view.stimuli, sizeof table);
-    vly_status status =
-        vly_cuda_upload(shard, thresholds, desc->thresholds,
-                        desc->n_thresholds * sizeof(uint32_t), error);
-    if (status == VLY_OK)
-        status =
-            vly_cuda_upload(shard, table + slot, &made, sizeof made, error);
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_cuda_upload(shard, thresholds, desc->thresholds,
+                            desc->n_thresholds * sizeof(uint32_t), error));
+    VLY_TRY(vly_cuda_upload(shard, table + slot, &made, sizeof made, error));
+out:
     return status;
 }
 
@@ -62,21 +61,19 @@ vly_status vly_cuda_stimulus_create(vly_cuda_shard *shard, vly_error *error)
 {
     uint32_t n = shard->net->desc->n_stimuli;
     vly_cuda_stimulus *table = NULL;
-    vly_status status = vly_cuda_alloc(shard, n, sizeof *shard->stimulus_slot,
-                                       &shard->stimulus_slot, error);
-    if (status == VLY_OK)
-        status = vly_cuda_device_alloc(shard, n, sizeof *table, &table, error);
-    if (status == VLY_OK)
-        status = vly_cuda_device_alloc(shard, (uint64_t)n * VLY_CUDA_THRESHOLDS,
-                                       sizeof *shard->thresholds,
-                                       &shard->thresholds, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_cuda_alloc(shard, n, sizeof *shard->stimulus_slot,
+                           &shard->stimulus_slot, error));
+    VLY_TRY(vly_cuda_device_alloc(shard, n, sizeof *table, &table, error));
+    VLY_TRY(vly_cuda_device_alloc(shard, (uint64_t)n * VLY_CUDA_THRESHOLDS,
+                                  sizeof *shard->thresholds, &shard->thresholds,
+                                  error));
     shard->view.stimuli = table;
-    status = sort_stimuli(shard, error);
-    for (uint32_t i = 0; i < n && status == VLY_OK; i++)
-        status = stimulus_upload(
-            shard, i, vly_cuda_stimulus_desc(shard->net->desc, i), error);
+    VLY_TRY(sort_stimuli(shard, error));
+    for (uint32_t i = 0; i < n; i++)
+        VLY_TRY(stimulus_upload(
+            shard, i, vly_cuda_stimulus_desc(shard->net->desc, i), error));
+out:
     return status;
 }
 
@@ -84,14 +81,14 @@ vly_status vly_cuda_stimulus_write(vly_backend_net *net, uint32_t index,
                                    const vly_stimulus_desc *desc,
                                    vly_error *error)
 {
-    vly_status status =
-        vly_common_check_stimulus_write(net->desc, index, desc, error);
-    for (uint32_t i = 0; i < net->n_shards && status == VLY_OK; i++) {
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_common_check_stimulus_write(net->desc, index, desc, error));
+    for (uint32_t i = 0; i < net->n_shards; i++) {
         vly_cuda_shard *shard = &net->shards[i];
         vly_cuda_settle(shard);
-        status = vly_cuda_enter(shard->device, error);
-        if (status == VLY_OK)
-            status = stimulus_upload(shard, index, desc, error);
+        VLY_TRY(vly_cuda_enter(shard->device, error));
+        VLY_TRY(stimulus_upload(shard, index, desc, error));
     }
+out:
     return status;
 }

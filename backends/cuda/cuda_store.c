@@ -126,18 +126,17 @@ static vly_status conveyor_open(vly_cuda_shard *shard, conveyor *made,
                       : cores < GATHER_THREADS ? (uint32_t)cores
                                                : GATHER_THREADS;
     made->slot_bytes = largest_piece(shard->store.fixed);
-    for (uint32_t i = 0; i < VLY_CUDA_ROW_SLOTS && status == VLY_OK; i++) {
+    for (uint32_t i = 0; i < VLY_CUDA_ROW_SLOTS; i++) {
         slot *s = &made->slots[i];
-        status =
-            vly_cuda_pinned_alloc(shard, made->slot_bytes, 1, &s->host, error);
-        if (status == VLY_OK)
-            status = vly_cuda_device_alloc(shard, made->slot_bytes, 1,
-                                           &s->device, error);
-        if (status == VLY_OK)
-            status = vly_cuda_check(
-                (int)cudaEventCreateWithFlags(&s->free, cudaEventDisableTiming),
-                "making an event", error);
+        VLY_TRY(
+            vly_cuda_pinned_alloc(shard, made->slot_bytes, 1, &s->host, error));
+        VLY_TRY(vly_cuda_device_alloc(shard, made->slot_bytes, 1, &s->device,
+                                      error));
+        VLY_TRY(vly_cuda_check(
+            (int)cudaEventCreateWithFlags(&s->free, cudaEventDisableTiming),
+            "making an event", error));
     }
+out:
     return status;
 }
 
@@ -237,14 +236,14 @@ static vly_status take_pieces(conveyor *c, const vly_projection_desc *p,
     uint32_t n = n_sources(c->shard->store.fixed, p);
     vly_status status = VLY_OK;
     piece at = {.p = p, .has_synapses = has_synapses != 0};
-    for (; at.from < n && status == VLY_OK; at.from = at.to) {
+    for (; at.from < n; at.from = at.to) {
         vly_cuda_part part;
         choose_end(&at, c->slot_bytes, n);
-        status = send_piece(c, &at, &part, error);
-        if (status == VLY_OK)
-            status = slot_merged(c, (cudaError_t)take(c->shard, &part, p, arg),
-                                 error);
+        VLY_TRY(send_piece(c, &at, &part, error));
+        VLY_TRY(
+            slot_merged(c, (cudaError_t)take(c->shard, &part, p, arg), error));
     }
+out:
     return status;
 }
 
@@ -280,41 +279,38 @@ static vly_status group_create(conveyor *c, vly_cuda_group *group,
     const vly_net_desc *desc = shard->store.fixed;
     group_rows made = {NULL, NULL, NULL};
     uint64_t total = 0;
-    vly_status status =
-        vly_cuda_device_alloc(shard, desc->n_neurons + UINT64_C(1),
-                              sizeof *made.row, &made.row, error);
-    for (uint32_t i = 0; i < desc->n_projections && status == VLY_OK; i++) {
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_cuda_device_alloc(shard, desc->n_neurons + UINT64_C(1),
+                                  sizeof *made.row, &made.row, error));
+    for (uint32_t i = 0; i < desc->n_projections; i++) {
         const vly_projection_desc *p = vly_cuda_projection_desc(desc, i);
         if (p->base_delay != group->base_delay)
             continue;
         total += p->row[n_sources(desc, p)];
-        status = take_pieces(c, p, 0, add_lengths, &made, error);
+        VLY_TRY(take_pieces(c, p, 0, add_lengths, &made, error));
     }
-    if (status == VLY_OK)
-        status = vly_cuda_check(
-            (int)vly_cuda_launch_row_sums(made.row, desc->n_neurons,
-                                          (cudaStream_t)shard->stream),
-            "sums of rows", error);
-    if (status == VLY_OK)
-        status = vly_cuda_device_alloc(shard, total, sizeof *made.synapses,
-                                       &made.synapses, error);
-    if (status == VLY_OK)
-        status = vly_cuda_device_alloc(
-            shard, desc->n_neurons, sizeof *made.cursor, &made.cursor, error);
-    if (status == VLY_OK && desc->n_neurons > 0)
-        status = vly_cuda_check(
+    VLY_TRY(vly_cuda_check(
+        (int)vly_cuda_launch_row_sums(made.row, desc->n_neurons,
+                                      (cudaStream_t)shard->stream),
+        "sums of rows", error));
+    VLY_TRY(vly_cuda_device_alloc(shard, total, sizeof *made.synapses,
+                                  &made.synapses, error));
+    VLY_TRY(vly_cuda_device_alloc(shard, desc->n_neurons, sizeof *made.cursor,
+                                  &made.cursor, error));
+    if (desc->n_neurons > 0)
+        VLY_TRY(vly_cuda_check(
             (int)cudaMemcpyAsync(made.cursor, made.row,
                                  (size_t)desc->n_neurons * sizeof *made.row,
                                  cudaMemcpyDeviceToDevice,
                                  (cudaStream_t)shard->stream),
-            "cursors of rows", error);
-    for (uint32_t i = 0; i < desc->n_projections && status == VLY_OK; i++) {
+            "cursors of rows", error));
+    for (uint32_t i = 0; i < desc->n_projections; i++) {
         const vly_projection_desc *p = vly_cuda_projection_desc(desc, i);
         if (p->base_delay == group->base_delay)
-            status = take_pieces(c, p, 1, add_rows, &made, error);
+            VLY_TRY(take_pieces(c, p, 1, add_rows, &made, error));
     }
-    if (status == VLY_OK)
-        status = vly_cuda_synchronize(shard, "building rows", error);
+    VLY_TRY(vly_cuda_synchronize(shard, "building rows", error));
+out:
     vly_cuda_device_release(shard, made.cursor);
     shard->store.n_synapses += total;
     group->row = made.row;
@@ -362,13 +358,15 @@ vly_status vly_cuda_store_pieces(vly_cuda_shard *shard, uint32_t first,
 {
     const vly_net_desc *desc = shard->store.fixed;
     conveyor c;
-    vly_status status = conveyor_open(shard, &c, error);
-    for (uint32_t i = 0; i < desc->n_projections && status == VLY_OK; i++) {
+    vly_status status = VLY_OK;
+    VLY_TRY(conveyor_open(shard, &c, error));
+    for (uint32_t i = 0; i < desc->n_projections; i++) {
         const vly_projection_desc *p = vly_cuda_projection_desc(desc, i);
         uint32_t most = p->base_delay + (p->delay ? p->delay_max : 0);
         if (p->base_delay <= last && most >= first)
-            status = take_pieces(&c, p, 1, take, arg, error);
+            VLY_TRY(take_pieces(&c, p, 1, take, arg, error));
     }
+out:
     conveyor_close(&c);
     return status;
 }
@@ -378,13 +376,13 @@ vly_status vly_cuda_store_create(vly_cuda_shard *shard, vly_error *error)
     if (shard->view.groups)
         return VLY_OK;
     shard->store.n_synapses = 0;
-    vly_status status = vly_cuda_alloc(shard, shard->store.fixed->n_projections,
-                                       sizeof *shard->store.groups,
-                                       &shard->store.groups, error);
-    if (status == VLY_OK)
-        status = find_groups(shard, error);
-    if (status == VLY_OK)
-        status = create_groups(shard, error);
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_cuda_alloc(shard, shard->store.fixed->n_projections,
+                           sizeof *shard->store.groups, &shard->store.groups,
+                           error));
+    VLY_TRY(find_groups(shard, error));
+    VLY_TRY(create_groups(shard, error));
+out:
     if (status != VLY_OK)
         vly_cuda_store_release(shard);
     return status;

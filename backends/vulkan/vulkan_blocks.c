@@ -30,7 +30,7 @@ vly_status vly_vulkan_put(vly_backend_net *net, uint64_t count, uint64_t size,
                           vly_error *error)
 {
     vly_status status = VLY_OK;
-    if (from == NULL && count > 0)
+    if (!from && count > 0)
         return VLY_OK;
     VLY_TRY(vly_vulkan_buffer_create(net, VLY_VULKAN_ON_DEVICE, count, size,
                                      made, error));
@@ -42,7 +42,7 @@ out:
 
 uint64_t vly_vulkan_address(const vly_vulkan_buffer *buffer)
 {
-    return buffer != NULL ? buffer->address : 0;
+    return buffer ? buffer->address : 0;
 }
 
 /* ---- create ------------------------------------------------------------ */
@@ -55,7 +55,7 @@ static vly_status put_words(vly_backend_net *net, const vly_vulkan_blocks *b,
     uint64_t first = (uint64_t)block << net->plastic.block_shift;
     uint64_t most = UINT64_C(1) << net->plastic.block_shift;
     uint64_t n = b->n_synapses - first;
-    if (from == NULL)
+    if (!from)
         return VLY_OK;
     return vly_vulkan_put(net, n < most ? n : most, sizeof *from, from + first,
                           made, error);

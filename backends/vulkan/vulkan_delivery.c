@@ -143,19 +143,17 @@ static vly_status open_rooms(builder *b, vly_error *error)
 {
     vly_common_heap *heap = &b->net->heap;
     vly_status status = VLY_OK;
-    for (uint32_t t = 0; t < GATHER_THREADS && status == VLY_OK; t++) {
+    for (uint32_t t = 0; t < GATHER_THREADS; t++) {
         vly_vulkan_slice_room *room = &b->room[t];
         /* no synapse takes more than a quad */
-        status =
-            vly_common_alloc(heap, b->net->longest_row, 16, &room->row, error);
-        if (status == VLY_OK)
-            status = vly_common_alloc(heap, b->net->index_bytes, 1,
-                                      &room->entries, error);
-        if (status == VLY_OK)
-            status =
-                vly_common_alloc(heap, b->net->view->n_slices,
-                                 sizeof *room->places, &room->places, error);
+        VLY_TRY(
+            vly_common_alloc(heap, b->net->longest_row, 16, &room->row, error));
+        VLY_TRY(vly_common_alloc(heap, b->net->index_bytes, 1, &room->entries,
+                                 error));
+        VLY_TRY(vly_common_alloc(heap, b->net->view->n_slices,
+                                 sizeof *room->places, &room->places, error));
     }
+out:
     return status;
 }
 
@@ -298,11 +296,11 @@ static vly_status fill_block(builder *b, uint32_t from, uint32_t to,
         b->address[id] = at;
         at += row_bytes(b, id);
     }
-    for (b->from = from; b->from < to && status == VLY_OK; b->from = b->to) {
+    for (b->from = from; b->from < to; b->from = b->to) {
         uint32_t end =
             to - b->from < b->piece_rows ? to : b->from + b->piece_rows;
         uint64_t n = take_rows(b, b->from, end, b->piece->bytes, &b->to);
-        status = send_piece(b, block, n, error);
+        VLY_TRY(send_piece(b, block, n, error));
     }
 out:
     return status;
@@ -390,22 +388,20 @@ static vly_status builder_open(builder *b, vly_error *error)
 {
     vly_common_heap *heap = &b->net->heap;
     const vly_net_desc *desc = b->net->desc;
-    vly_status status = vly_common_alloc(
-        heap, desc->n_projections, sizeof(void *), (void *)&b->parts, error);
-    if (status == VLY_OK)
-        status = vly_common_alloc(heap, desc->n_areas + UINT64_C(1),
-                                  sizeof(uint32_t), &b->part_first, error);
-    if (status == VLY_OK)
-        status = vly_common_alloc(heap, desc->n_neurons, sizeof(uint32_t),
-                                  &b->degree, error);
-    if (status == VLY_OK)
-        status = vly_common_alloc(heap, desc->n_neurons, sizeof(uint64_t),
-                                  &b->address, error);
-    if (status == VLY_OK)
-        status = vly_common_alloc(heap, GATHER_THREADS + 1, sizeof(uint32_t),
-                                  &b->cuts, error);
-    if (status == VLY_OK && b->net->is_sliced)
-        status = open_rooms(b, error);
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_common_alloc(heap, desc->n_projections, sizeof(void *),
+                             (void *)&b->parts, error));
+    VLY_TRY(vly_common_alloc(heap, desc->n_areas + UINT64_C(1),
+                             sizeof(uint32_t), &b->part_first, error));
+    VLY_TRY(vly_common_alloc(heap, desc->n_neurons, sizeof(uint32_t),
+                             &b->degree, error));
+    VLY_TRY(vly_common_alloc(heap, desc->n_neurons, sizeof(uint64_t),
+                             &b->address, error));
+    VLY_TRY(vly_common_alloc(heap, GATHER_THREADS + 1, sizeof(uint32_t),
+                             &b->cuts, error));
+    if (b->net->is_sliced)
+        VLY_TRY(open_rooms(b, error));
+out:
     return status;
 }
 

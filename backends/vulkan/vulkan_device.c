@@ -78,7 +78,7 @@ vly_status vly_vulkan_check(vly_vulkan_device *device, VkResult result,
 vly_status vly_vulkan_enter(vly_vulkan_device *device, vly_error *error)
 {
     pthread_mutex_lock(&device->lock);
-    int is_dead = device->dead[0] != 0;
+    bool is_dead = device->dead[0] != 0;
     pthread_mutex_unlock(&device->lock);
     return is_dead ? fail_dead(device, error) : vly_vulkan_validated(error);
 }
@@ -320,7 +320,7 @@ static void choose_shape(vly_vulkan_device *device)
         .pNext = &subgroups};
     vkGetPhysicalDeviceProperties2(device->physical, &properties2);
     const VkPhysicalDeviceProperties *all = &properties2.properties;
-    int is_cpu = all->deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU;
+    bool is_cpu = all->deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU;
     device->is_cpu = (uint32_t)is_cpu;
     vly_vulkan_shape *shape = &device->shape;
     uint32_t most = all->limits.maxComputeWorkGroupInvocations;
@@ -378,10 +378,10 @@ static vly_status open_queue(vly_vulkan_device *device, vly_error *error)
     if (vly_vulkan_room(VLY_VULKAN_DRIVER_BYTES))
         result =
             vkCreateDevice(device->physical, &create, NULL, &device->device);
-    vly_status status =
-        vly_vulkan_check(NULL, result, "opening the Vulkan device", error);
-    if (status == VLY_OK)
-        vkGetDeviceQueue(device->device, device->family, 0, &device->queue);
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_vulkan_check(NULL, result, "opening the Vulkan device", error));
+    vkGetDeviceQueue(device->device, device->family, 0, &device->queue);
+out:
     return status;
 }
 

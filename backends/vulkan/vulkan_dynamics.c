@@ -60,7 +60,7 @@ static vly_vulkan_buffer *column_buffer(vly_backend_net *net, uint32_t a,
                                         uint32_t coef, uint64_t *offset)
 {
     vly_vulkan_buffer *own = net->info[a].column[coef].own;
-    vly_vulkan_buffer *of = own != NULL ? own : net->coefs;
+    vly_vulkan_buffer *of = own ? own : net->coefs;
     *offset = *coef_address(net, a, coef) - of->address;
     return of;
 }
@@ -76,17 +76,13 @@ vly_status vly_vulkan_coef_write(vly_backend_net *net, uint32_t a,
     if (net->area[a].n == 0)
         return VLY_OK;
     if (net->info[a].column[coef].room < n)
-        status = grow_column(net, a, coef, error);
-    if (status == VLY_OK) {
-        uint64_t offset;
-        vly_vulkan_buffer *to = column_buffer(net, a, coef, &offset);
-        status = vly_vulkan_upload(net, to, offset, column->words,
-                                   n * sizeof *column->words, error);
-    }
-    if (status != VLY_OK)
-        return status;
+        VLY_TRY(grow_column(net, a, coef, error));
+    uint64_t offset;
+    vly_vulkan_buffer *to = column_buffer(net, a, coef, &offset);
+    VLY_TRY(vly_vulkan_upload(net, to, offset, column->words,
+                              n * sizeof *column->words, error));
     set_coef(net, a, coef, column);
-    status = area_upload(net, a, error);
+    VLY_TRY(area_upload(net, a, error));
 out:
     return status;
 }
@@ -223,7 +219,7 @@ static uint64_t kind_tiles(const vly_backend_net *net, uint32_t kind,
         uint32_t left = net->area[a].n;
         while (left > 0) {
             uint32_t size = left < net->tile_size ? left : net->tile_size;
-            if (tiles != NULL)
+            if (tiles)
                 tiles[n] = (vly_vulkan_tile){a, net->area[a].n - left, size};
             n++;
             left -= size;
@@ -287,24 +283,25 @@ vly_status vly_vulkan_inputs_create(vly_backend_net *net, vly_error *error)
 {
     vly_vulkan_view *view = net->view;
     vly_vulkan_buffer *made = NULL;
-    int has_feagi = net->n_driven < net->desc->n_neurons;
+    bool has_feagi = net->n_driven < net->desc->n_neurons;
     uint64_t words = (uint64_t)view->n_neurons *
                      (net->is_sliced ? view->n_copies : view->ring);
-    vly_status status = vly_vulkan_buffer_create(
-        net, VLY_VULKAN_ON_DEVICE, words * 4, view->n_ports, &made, error);
-    if (status == VLY_OK)
-        view->inputs = made->address;
-    if (status == VLY_OK && has_feagi)
-        status = vly_vulkan_buffer_create(net, VLY_VULKAN_ON_DEVICE, words,
-                                          sizeof(uint32_t), &made, error);
-    if (status == VLY_OK && has_feagi)
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_vulkan_buffer_create(net, VLY_VULKAN_ON_DEVICE, words * 4,
+                                     view->n_ports, &made, error));
+    view->inputs = made->address;
+    if (has_feagi)
+        VLY_TRY(vly_vulkan_buffer_create(net, VLY_VULKAN_ON_DEVICE, words,
+                                         sizeof(uint32_t), &made, error));
+    if (has_feagi)
         view->marks = made->address;
-    if (status == VLY_OK && net->shape.keeps)
-        status =
-            vly_vulkan_buffer_create(net, VLY_VULKAN_ON_DEVICE, view->n_neurons,
-                                     sizeof(uint32_t), &made, error);
-    if (status == VLY_OK && net->shape.keeps)
+    if (net->shape.keeps)
+        VLY_TRY(vly_vulkan_buffer_create(net, VLY_VULKAN_ON_DEVICE,
+                                         view->n_neurons, sizeof(uint32_t),
+                                         &made, error));
+    if (net->shape.keeps)
         view->kept = made->address;
+out:
     return status;
 }
 

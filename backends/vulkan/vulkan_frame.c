@@ -18,8 +18,8 @@ void vly_frame_put(vly_frame *s, vly_frame_text *t, uint32_t opcode,
     if (t->room - t->n < n + 1) {
         size_t room = 2 * t->room + n + 1024;
         uint32_t *more = realloc(t->words, room * sizeof *more);
-        if (more == NULL) {
-            s->no_memory = 1;
+        if (!more) {
+            s->no_memory = true;
             return;
         }
         t->words = more;
@@ -256,7 +256,7 @@ static void put_entry(vly_frame *s, const uint32_t *w)
 static void put_all(vly_frame *s)
 {
     uint32_t function = 0;
-    int at_types = 1; /* no function yet */
+    bool at_types = true; /* no function yet */
     for (size_t at = HEADER_WORDS; at < s->n; at += s->words[at] >> 16) {
         const uint32_t *w = s->words + at;
         const uint32_t opcode = w[0] & 0xffffu;
@@ -270,7 +270,7 @@ static void put_all(vly_frame *s)
             function = w[2];
             if (at_types)
                 append(s, &s->globals);
-            at_types = 0;
+            at_types = false;
         }
         const uint32_t k = replaced(s, function);
         if (k < s->kind->n && opcode == OP_FUNCTION_END)
@@ -291,14 +291,14 @@ int vly_frame_read(const vly_frame_kind *kind, const uint32_t *words, size_t n,
     if (failed)
         return failed;
     vly_frame *s = calloc(1, sizeof *s);
-    if (s == NULL)
+    if (!s)
         return VLY_SPIRV_NO_MEMORY;
     s->kind = kind;
     s->words = words;
     s->n = n;
     s->bound = words[BOUND_AT];
     s->gone = calloc(s->bound, 1);
-    failed = s->gone == NULL ? VLY_SPIRV_NO_MEMORY : read_all(s, message);
+    failed = !s->gone ? VLY_SPIRV_NO_MEMORY : read_all(s, message);
     if (failed) {
         vly_frame_free(s);
         return failed;

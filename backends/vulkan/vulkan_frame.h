@@ -4,6 +4,8 @@
 #ifndef VOLLEY_VULKAN_FRAME_H
 #define VOLLEY_VULKAN_FRAME_H
 
+#include <stdbool.h>
+
 #include "backends/common/backend_common.h"
 #include "vulkan_splice.h"
 
@@ -115,7 +117,7 @@ typedef struct vly_frame {
     vly_frame_text body[VLY_FRAME_FUNCTIONS];
     vly_frame_text *at; /* the body that is written */
     vly_frame_text made;
-    int no_memory;
+    bool no_memory;
 } vly_frame;
 
 /* Appends an instruction. */

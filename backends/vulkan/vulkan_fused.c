@@ -60,20 +60,20 @@ vly_status vly_vulkan_fused_create(vly_backend_net *net, vly_error *error)
     vly_vulkan_tile *tiles = NULL;
     uint32_t *rows = NULL;
     /* the end of an area adds one cut */
-    vly_status status =
-        vly_common_alloc(&heap, view->n_slices + (uint64_t)net->desc->n_areas,
-                         sizeof *tiles, &tiles, error);
-    if (status == VLY_OK)
-        status = vly_common_alloc(&heap, view->n_slices + UINT64_C(1),
-                                  sizeof *rows, &rows, error);
-    for (uint32_t s = 0; s < view->n_slices && status == VLY_OK; s++) {
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_common_alloc(&heap,
+                             view->n_slices + (uint64_t)net->desc->n_areas,
+                             sizeof *tiles, &tiles, error));
+    VLY_TRY(vly_common_alloc(&heap, view->n_slices + UINT64_C(1), sizeof *rows,
+                             &rows, error));
+    for (uint32_t s = 0; s < view->n_slices; s++) {
         uint64_t end = (s + UINT64_C(1)) * view->slice_size;
         end = end < view->n_neurons ? end : view->n_neurons;
         rows[s + 1] = rows[s] + cut_slice(net->desc, s * view->slice_size,
                                           (uint32_t)end, tiles + rows[s]);
     }
-    if (status == VLY_OK)
-        status = upload_tiles(net, tiles, rows, error);
+    VLY_TRY(upload_tiles(net, tiles, rows, error));
+out:
     vly_common_release_all(&heap);
     return status;
 }

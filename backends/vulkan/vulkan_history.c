@@ -159,15 +159,16 @@ vly_status vly_vulkan_history_sorted(vly_backend_net *net, uint64_t n,
 {
     uint64_t room = vly_common_power_of_two(n);
     vly_status status = VLY_OK;
-    for (uint32_t i = 0; i < 2 && status == VLY_OK; i++) {
-        if (net->sorted[i] != NULL && net->sorted[i]->bytes >= n * 4)
+    for (uint32_t i = 0; i < 2; i++) {
+        if (net->sorted[i] && net->sorted[i]->bytes >= n * 4)
             continue;
         vly_vulkan_buffer_release(net, net->sorted[i]);
         net->sorted[i] = NULL;
-        status =
-            vly_vulkan_buffer_create(net, VLY_VULKAN_TO_HOST, room,
-                                     sizeof(uint32_t), &net->sorted[i], error);
+        VLY_TRY(vly_vulkan_buffer_create(net, VLY_VULKAN_TO_HOST, room,
+                                         sizeof(uint32_t), &net->sorted[i],
+                                         error));
     }
+out:
     return status;
 }
 

@@ -31,7 +31,7 @@ note_message(VkDebugUtilsMessageSeverityFlagBitsEXT severity,
     (void)types;
     (void)user;
     atomic_fetch_add(&n_messages, 1);
-    if (vly_support_host != NULL)
+    if (vly_support_host)
         vly_support_host->log(vly_support_host->context, VLY_LOG_ERROR,
                               data->pMessage);
     return VK_FALSE;
@@ -51,7 +51,7 @@ vly_status vly_vulkan_validated(vly_error *error)
 static bool is_wanted(void)
 {
     const char *wanted = getenv("VOLLEY_VULKAN_VALIDATION");
-    return wanted != NULL && strcmp(wanted, "1") == 0;
+    return wanted && strcmp(wanted, "1") == 0;
 }
 
 /* ---- instance ---------------------------------------------------------- */

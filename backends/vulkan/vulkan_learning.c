@@ -41,7 +41,7 @@ static uint32_t count_of(const vly_backend_net *net, uint32_t rule)
 static bool is_modulated(const vly_backend_net *net, uint32_t rule)
 {
     return count_of(net, rule) > 0 &&
-           net->plastic.map[net->plastic.first[rule]].modulator != NULL;
+           net->plastic.map[net->plastic.first[rule]].modulator;
 }
 
 bool vly_vulkan_learning_uses(const vly_backend_net *net, uint32_t shader)
@@ -167,7 +167,7 @@ static vly_status get(vly_backend_net *net, void *to,
                       const vly_vulkan_buffer *from, uint64_t bytes,
                       vly_error *error)
 {
-    if (to == NULL || bytes == 0)
+    if (!to || bytes == 0)
         return VLY_OK;
     return vly_vulkan_download(net, to, from, 0, bytes, error);
 }
@@ -177,13 +177,14 @@ static vly_status get_counts(vly_backend_net *net,
                              vly_common_traces *t, vly_error *error)
 {
     vly_vulkan_newest *newest = NULL;
-    vly_status status = vly_common_alloc(&net->heap, t->n_targets,
-                                         sizeof *newest, &newest, error);
-    if (status == VLY_OK)
-        status =
-            get(net, newest, map->newest, t->n_targets * sizeof *newest, error);
-    for (uint32_t i = 0; i < t->n_targets && status == VLY_OK; i++)
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_common_alloc(&net->heap, t->n_targets, sizeof *newest, &newest,
+                             error));
+    VLY_TRY(
+        get(net, newest, map->newest, t->n_targets * sizeof *newest, error));
+    for (uint32_t i = 0; i < t->n_targets; i++)
         t->count[i] = newest[i].count;
+out:
     vly_common_release(&net->heap, newest);
     return status;
 }
@@ -261,7 +262,7 @@ static vly_status save_map(vly_backend_net *net, uint32_t i, uint32_t *words,
     VLY_TRY(
         vly_vulkan_blocks_get(net, map->blocks.weights, 0, n, words, error));
     words += n;
-    if (map->modulator != NULL) {
+    if (map->modulator) {
         VLY_TRY(vly_vulkan_blocks_get(net, map->blocks.eligibilities, 0, n,
                                       words, error));
         words += n;
@@ -297,8 +298,11 @@ out:
 /* All weights are up to date. */
 static vly_status begin(vly_backend_net *net, vly_error *error)
 {
-    vly_status status = vly_vulkan_enter(net->device, error);
-    return status == VLY_OK ? flush(net, error) : status;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_vulkan_enter(net->device, error));
+    VLY_TRY(flush(net, error));
+out:
+    return status;
 }
 
 static vly_vulkan_buffer *const *weights_of(const vly_backend_net *net,
@@ -346,7 +350,7 @@ vly_status vly_vulkan_learning_set(vly_backend_net *net, uint32_t projection,
     VLY_TRY(begin(net, error));
     i = vly_vulkan_learning_find(net, projection);
     vly_vulkan_learning *l = &net->plastic.list[i];
-    if (net->plastic.map[i].words != NULL)
+    if (net->plastic.map[i].words)
         VLY_TRY(
             vly_vulkan_rule_set(net, &net->plastic.map[i], learning, l, error));
     else

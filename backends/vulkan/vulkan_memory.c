@@ -260,7 +260,7 @@ static vly_status find_memory(vly_backend_net *net, vly_vulkan_buffer *buffer,
             said.bytes_requested < LEAST_BYTES)
             break;
     }
-    if (status != VLY_OK && error != NULL) {
+    if (status != VLY_OK && error) {
         vly_support_fail(error, status, "%s", said.message);
         error->bytes_requested = said.bytes_requested;
         error->bytes_available = said.bytes_available;
@@ -288,7 +288,7 @@ static vly_status fill_buffer(vly_backend_net *net, vly_vulkan_buffer *buffer,
         .sType = VK_STRUCTURE_TYPE_BUFFER_DEVICE_ADDRESS_INFO,
         .buffer = buffer->buffer};
     buffer->address = vkGetBufferDeviceAddress(device->device, &of);
-    if (buffer->mapped != NULL) {
+    if (buffer->mapped) {
         memset(buffer->mapped, 0, (size_t)buffer->bytes);
         return VLY_OK;
     }
@@ -341,7 +341,7 @@ out:
 void vly_vulkan_buffer_release(vly_backend_net *net, vly_vulkan_buffer *buffer)
 {
     vly_vulkan_buffer **at = &net->buffers;
-    while (*at != NULL && *at != buffer)
+    while (*at && *at != buffer)
         at = &(*at)->next;
     if (!buffer || !*at)
         return;
@@ -355,7 +355,7 @@ void vly_vulkan_buffer_release(vly_backend_net *net, vly_vulkan_buffer *buffer)
 
 void vly_vulkan_release_all(vly_backend_net *net)
 {
-    while (net->buffers != NULL)
+    while (net->buffers)
         vly_vulkan_buffer_release(net, net->buffers);
     vly_common_release_all(&net->heap);
 }
@@ -379,7 +379,7 @@ out:
 static vly_status open_staging(vly_backend_net *net, uint32_t kind,
                                vly_vulkan_buffer **staging, vly_error *error)
 {
-    if (*staging != NULL)
+    if (*staging)
         return VLY_OK;
     return vly_vulkan_buffer_create(net, kind, STAGING_BYTES, 1, staging,
                                     error);

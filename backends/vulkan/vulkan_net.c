@@ -182,51 +182,32 @@ out:
 static vly_status fill_net(vly_backend_net *net, const vly_snapshot *snapshot,
                            const net_options *wanted, vly_error *error)
 {
-    vly_status status = choose_shape(net, wanted, error);
-    if (status == VLY_OK)
-        status = vly_vulkan_queue_create(net, error);
-    if (status == VLY_OK)
-        status = create_params(net, error);
-    if (status == VLY_OK)
-        status = vly_common_fixed(&net->heap, net->desc, &net->fixed, error);
-    if (status == VLY_OK)
-        status = vly_vulkan_groups_create(net, error);
-    if (status == VLY_OK)
-        widen_delivery(net);
-    if (status == VLY_OK)
-        status = vly_vulkan_learning_count(net, error);
-    if (status == VLY_OK)
-        status = vly_vulkan_short_term_count(net, error);
-    if (status == VLY_OK)
-        status = vly_vulkan_dynamics_create(net, error);
-    if (status == VLY_OK)
-        status = vly_vulkan_plan_choose(net, &wanted->plan, error);
-    if (status == VLY_OK && net->is_fused)
-        status = vly_vulkan_fused_create(net, error);
-    if (status == VLY_OK)
-        status = vly_vulkan_programs_create(net, error);
-    if (status == VLY_OK)
-        status = vly_vulkan_rules_create(net, error);
-    if (status == VLY_OK)
-        status = vly_vulkan_inputs_create(net, error);
-    if (status == VLY_OK)
-        status = vly_vulkan_stimulus_create(net, error);
-    if (status == VLY_OK)
-        status =
-            vly_vulkan_upload(net, net->areas, 0, net->area,
-                              net->desc->n_areas * sizeof *net->area, error);
-    if (status == VLY_OK)
-        status = vly_vulkan_history_create(net, error);
-    if (status == VLY_OK)
-        status = vly_vulkan_delivery_create(net, error);
-    if (status == VLY_OK)
-        status =
-            vly_vulkan_upload(net, net->state, 0, snapshot->state,
-                              net->n_state_words * sizeof(uint32_t), error);
-    if (status == VLY_OK)
-        status = vly_vulkan_learning_create(net, snapshot, error);
-    if (status == VLY_OK)
-        status = vly_vulkan_history_load(net, snapshot, error);
+    vly_status status = VLY_OK;
+    VLY_TRY(choose_shape(net, wanted, error));
+    VLY_TRY(vly_vulkan_queue_create(net, error));
+    VLY_TRY(create_params(net, error));
+    VLY_TRY(vly_common_fixed(&net->heap, net->desc, &net->fixed, error));
+    VLY_TRY(vly_vulkan_groups_create(net, error));
+    widen_delivery(net);
+    VLY_TRY(vly_vulkan_learning_count(net, error));
+    VLY_TRY(vly_vulkan_short_term_count(net, error));
+    VLY_TRY(vly_vulkan_dynamics_create(net, error));
+    VLY_TRY(vly_vulkan_plan_choose(net, &wanted->plan, error));
+    if (net->is_fused)
+        VLY_TRY(vly_vulkan_fused_create(net, error));
+    VLY_TRY(vly_vulkan_programs_create(net, error));
+    VLY_TRY(vly_vulkan_rules_create(net, error));
+    VLY_TRY(vly_vulkan_inputs_create(net, error));
+    VLY_TRY(vly_vulkan_stimulus_create(net, error));
+    VLY_TRY(vly_vulkan_upload(net, net->areas, 0, net->area,
+                              net->desc->n_areas * sizeof *net->area, error));
+    VLY_TRY(vly_vulkan_history_create(net, error));
+    VLY_TRY(vly_vulkan_delivery_create(net, error));
+    VLY_TRY(vly_vulkan_upload(net, net->state, 0, snapshot->state,
+                              net->n_state_words * sizeof(uint32_t), error));
+    VLY_TRY(vly_vulkan_learning_create(net, snapshot, error));
+    VLY_TRY(vly_vulkan_history_load(net, snapshot, error));
+out:
     return status;
 }
 
@@ -240,9 +221,8 @@ vly_status vly_vulkan_net_create(const vly_device_spec *spec,
     vly_status status = VLY_OK;
     VLY_TRY(vly_common_supports_planes(desc, error));
     VLY_TRY(vly_common_snapshot_check(desc, snapshot, error));
-    VLY_TRY(read_options(spec != NULL ? spec->options : NULL, &wanted, error));
-    VLY_TRY(
-        vly_vulkan_device_open(spec != NULL ? spec->index : 0, &device, error));
+    VLY_TRY(read_options(spec ? spec->options : NULL, &wanted, error));
+    VLY_TRY(vly_vulkan_device_open(spec ? spec->index : 0, &device, error));
     /* The net's own memory is a block of a list that is not its own. */
     vly_common_heap outer = {.bytes = 0};
     vly_backend_net *made = NULL;

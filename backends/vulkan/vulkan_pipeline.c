@@ -132,7 +132,7 @@ static uint32_t constants_used(uint32_t shader)
 void vly_vulkan_constants(const vly_vulkan_shape *shape, uint32_t shader,
                           uint32_t *constants)
 {
-    const int sliced = shader >= VLY_VULKAN_SLICES;
+    const bool sliced = shader >= VLY_VULKAN_SLICES;
     const uint32_t all[VLY_VULKAN_CONSTANTS] = {
         sliced ? shape->slice_size : shape->size,
         sliced ? shape->slice_lanes : shape->lanes,

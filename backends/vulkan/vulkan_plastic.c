@@ -36,7 +36,7 @@ static void count_rules(vly_backend_net *net)
     const uint32_t n_rules = vly_vulkan_rules_all(net);
     for (uint32_t p = 0; p < net->desc->n_projections; p++) {
         const vly_learning_desc *learning = vly_common_learning(net->desc, p);
-        if (learning != NULL)
+        if (learning)
             plastic->first[vly_vulkan_rule_of(net, learning) + 1]++;
     }
     for (uint32_t r = 0; r < n_rules; r++)
@@ -63,7 +63,7 @@ vly_status vly_vulkan_learning_count(vly_backend_net *net, vly_error *error)
                              &plastic->map, error));
     for (uint32_t p = 0; p < net->desc->n_projections; p++) {
         const vly_learning_desc *learning = vly_common_learning(net->desc, p);
-        if (learning != NULL)
+        if (learning)
             plastic->map[next[vly_vulkan_rule_of(net, learning)]++].projection =
                 p;
     }
@@ -78,16 +78,17 @@ static vly_status put_newest(vly_backend_net *net, const vly_common_traces *t,
                              vly_vulkan_plastic_map *map, vly_error *error)
 {
     vly_vulkan_newest *made = NULL;
-    vly_status status =
-        vly_common_alloc(&net->heap, t->n_targets, sizeof *made, &made, error);
-    for (uint32_t i = 0; i < t->n_targets && status == VLY_OK; i++)
+    vly_status status = VLY_OK;
+    VLY_TRY(
+        vly_common_alloc(&net->heap, t->n_targets, sizeof *made, &made, error));
+    for (uint32_t i = 0; i < t->n_targets; i++)
         made[i] = (vly_vulkan_newest){
             .last = t->newest[i].last,
             .count = t->count[i],
             .after = {t->newest[i].after[0], t->newest[i].after[1]}};
-    if (status == VLY_OK)
-        status = vly_vulkan_put(net, t->n_targets, sizeof *made, made,
-                                &map->newest, error);
+    VLY_TRY(vly_vulkan_put(net, t->n_targets, sizeof *made, made, &map->newest,
+                           error));
+out:
     vly_common_release(&net->heap, made);
     return status;
 }
@@ -202,7 +203,7 @@ static void describe(const vly_backend_net *net, const vly_common_traces *t,
     const vly_projection_desc *p = t->projection;
     const bool gained = (p->flags & VLY_PROJECTION_GAIN) != 0;
     describe_traces(t, map, l);
-    if (map->words == NULL) /* a built-in rule */
+    if (!map->words) /* a built-in rule */
         memcpy(l->coefs, t->desc->coefs, t->desc->n_coefs * sizeof *l->coefs);
     l->flags = t->flags | (gained ? VLY_VULKAN_LEARNING_GAIN : 0);
     l->source_first = vly_common_area_desc(desc, p->source_area)->first;

@@ -29,11 +29,11 @@ vly_status vly_vulkan_programs_count(vly_backend_net *net, vly_error *error)
         n_areas += vly_common_program(desc, a) != NULL;
     vly_status status = VLY_OK;
     if (n_areas > 0)
-        status = vly_common_alloc(&net->heap, n_areas, sizeof *net->programs,
-                                  &net->programs, error);
-    for (uint32_t a = 0; a < desc->n_areas && status == VLY_OK; a++) {
+        VLY_TRY(vly_common_alloc(&net->heap, n_areas, sizeof *net->programs,
+                                 &net->programs, error));
+    for (uint32_t a = 0; a < desc->n_areas; a++) {
         const vly_area_desc *area = vly_common_area_desc(desc, a);
-        if (vly_common_program(desc, a) == NULL)
+        if (!vly_common_program(desc, a))
             continue;
         uint32_t k = 0;
         while (k < net->n_programs &&
@@ -43,6 +43,7 @@ vly_status vly_vulkan_programs_count(vly_backend_net *net, vly_error *error)
             net->programs[net->n_programs++].area = area;
         net->info[a].kind = VLY_VULKAN_N_MODELS + k;
     }
+out:
     return status;
 }
 
@@ -73,7 +74,7 @@ vly_status vly_vulkan_programs_create(vly_backend_net *net, vly_error *error)
     vly_status status = VLY_OK;
     const uint32_t shader =
         net->is_fused ? VLY_VULKAN_PROGRAM_FUSED : VLY_VULKAN_PROGRAM;
-    for (uint32_t k = 0; k < net->n_programs && status == VLY_OK; k++) {
+    for (uint32_t k = 0; k < net->n_programs; k++) {
         const vly_area_desc *area = net->programs[k].area;
         if (net->tiles[VLY_VULKAN_N_MODELS + k].n == 0)
             continue;
@@ -86,9 +87,10 @@ vly_status vly_vulkan_programs_create(vly_backend_net *net, vly_error *error)
                                           .name = area->name,
                                           .kind = "model",
                                           .id = area->model};
-        status = vly_vulkan_spliced_get(net, &wanted, &net->programs[k].spliced,
-                                        error);
+        VLY_TRY(vly_vulkan_spliced_get(net, &wanted, &net->programs[k].spliced,
+                                       error));
     }
+out:
     return status;
 }
 

@@ -14,7 +14,7 @@ static uint32_t *write_row(const vly_net_desc *desc,
              << VLY_VULKAN_SYNAPSE_SHIFT;
     for (uint64_t j = p->row[k]; j < p->row[k + 1]; j++) {
         uint32_t weight = (uint16_t)p->weight[j];
-        uint32_t delay = p->delay != NULL ? p->delay[j] : 0;
+        uint32_t delay = p->delay ? p->delay[j] : 0;
         uint32_t port = to.port == VLY_PORT_BY_SIGN
                             ? (uint32_t)(p->weight[j] < 0)
                             : to.port;

@@ -47,8 +47,7 @@ static uint32_t find_rule(const vly_backend_net *net,
 static const vly_learning_desc *users(const vly_backend_net *net, uint32_t p)
 {
     const vly_learning_desc *learning = vly_common_learning(net->desc, p);
-    return learning != NULL && vly_common_rule_users(learning->rule) ? learning
-                                                                     : NULL;
+    return learning && vly_common_rule_users(learning->rule) ? learning : NULL;
 }
 
 vly_status vly_vulkan_rules_count(vly_backend_net *net, vly_error *error)
@@ -59,15 +58,16 @@ vly_status vly_vulkan_rules_count(vly_backend_net *net, vly_error *error)
         n_maps += users(net, p) != NULL;
     if (n_maps == 0)
         return VLY_OK;
-    vly_status status = vly_common_alloc(
-        &net->heap, n_maps, sizeof *plastic->rules, &plastic->rules, error);
-    for (uint32_t p = 0; p < net->desc->n_projections && status == VLY_OK;
-         p++) {
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_common_alloc(&net->heap, n_maps, sizeof *plastic->rules,
+                             &plastic->rules, error));
+    for (uint32_t p = 0; p < net->desc->n_projections; p++) {
         const vly_learning_desc *learning = users(net, p);
-        if (learning != NULL && find_rule(net, learning) == plastic->n_rules)
+        if (learning && find_rule(net, learning) == plastic->n_rules)
             plastic->rules[plastic->n_rules++].map =
                 vly_common_projection_desc(net->desc, p);
     }
+out:
     return status;
 }
 
@@ -89,13 +89,13 @@ uint32_t vly_vulkan_rule_of(const vly_backend_net *net,
 static int write_learn(const void *words, const uint32_t *frame, size_t n,
                        uint32_t **out, size_t *n_out, char *message)
 {
-    return vly_vulkan_splice_rule(frame, n, 0, words, out, n_out, message);
+    return vly_vulkan_splice_rule(frame, n, false, words, out, n_out, message);
 }
 
 static int write_flush(const void *words, const uint32_t *frame, size_t n,
                        uint32_t **out, size_t *n_out, char *message)
 {
-    return vly_vulkan_splice_rule(frame, n, 1, words, out, n_out, message);
+    return vly_vulkan_splice_rule(frame, n, true, words, out, n_out, message);
 }
 
 static void put_rule(vly_vulkan_key *key, const void *context)

@@ -22,7 +22,7 @@ static uint64_t now_ns(void)
 static void set_launch(vly_backend_net *net, const vly_run *run)
 {
     uint64_t left = run->n_bursts - run->n_bursts_done;
-    int record = (run->flags & VLY_RUN_RECORD) != 0;
+    bool record = (run->flags & VLY_RUN_RECORD) != 0;
     uint32_t n =
         left < net->launch_bursts ? (uint32_t)left : net->launch_bursts;
     *net->launch = (vly_vulkan_launch){
@@ -48,7 +48,7 @@ static vly_status prepare_record(vly_backend_net *net, const vly_run *run,
     vly_status status = VLY_OK;
     VLY_TRY(vly_vulkan_history_sorted(net, room < most ? room : most, error));
     launch->sorted_ids = net->sorted[0]->address;
-    if (run->spike_gains != NULL)
+    if (run->spike_gains)
         launch->sorted_gains = net->sorted[1]->address;
 out:
     return status;
@@ -57,7 +57,7 @@ out:
 static vly_status run_bursts(vly_backend_net *net, const vly_run *run,
                              uint64_t *input_from, vly_error *error)
 {
-    int record = (run->flags & VLY_RUN_RECORD) != 0;
+    bool record = (run->flags & VLY_RUN_RECORD) != 0;
     vly_status status = vly_vulkan_inputs_send(net, run, input_from, error);
     vly_vulkan_modulations_send(net, run);
     if (status == VLY_OK && record)
@@ -104,7 +104,7 @@ static void add_areas(const vly_backend_net *net, const vly_run *run)
     const uint8_t *results = net->results->mapped;
     const uint32_t *spikes =
         (const uint32_t *)(const void *)(results + net->records->bytes);
-    for (uint32_t a = 0; areas != NULL && a < net->desc->n_areas; a++)
+    for (uint32_t a = 0; areas && a < net->desc->n_areas; a++)
         areas[a] += whole(spikes + 2 * (size_t)a);
 }
 
@@ -117,9 +117,9 @@ static void drain(vly_backend_net *net, uint32_t n_bursts, vly_run *run)
         n_spikes += record->count;
         run->n_events += whole(record->events);
         run->n_candidates += net->n_driven + record->candidates;
-        if (run->digests != NULL)
+        if (run->digests)
             run->digests[run->n_bursts_done + i] = whole(record->digest);
-        if (run->spike_counts != NULL)
+        if (run->spike_counts)
             run->spike_counts[run->n_bursts_done + i] = record->count;
     }
     add_areas(net, run);
@@ -130,7 +130,7 @@ static void drain(vly_backend_net *net, uint32_t n_bursts, vly_run *run)
         return;
     size_t bytes = (size_t)n_spikes * sizeof *run->spikes;
     memcpy(run->spikes + run->n_spikes, net->sorted[0]->mapped, bytes);
-    if (run->spike_gains != NULL)
+    if (run->spike_gains)
         memcpy(run->spike_gains + run->n_spikes, net->sorted[1]->mapped, bytes);
     run->n_spikes += n_spikes;
 }

@@ -99,18 +99,18 @@ static vly_status put_rows(vly_backend_net *net, const vly_common_short_term *t,
         VLY_TRY(
             vly_common_alloc(&net->heap, n, sizeof *targets, &targets, error));
     for (uint64_t j = 0; j < n; j++) {
-        uint32_t delay = p->delay != NULL ? p->delay[j] : 0;
+        uint32_t delay = p->delay ? p->delay[j] : 0;
         uint32_t port = to.port == VLY_PORT_BY_SIGN
                             ? (uint32_t)(p->weight[j] < 0)
                             : to.port;
         uint32_t flags = port != 0 ? VLY_VULKAN_SYNAPSE_PORT : 0;
         words[j] = (uint16_t)p->weight[j] | delay << 16 | flags << 24;
-        if (targets != NULL)
+        if (targets)
             targets[j] = p->target[j] + to.plane;
     }
     status = vly_vulkan_blocks_create(net, &map->blocks,
-                                      targets != NULL ? targets : p->target,
-                                      words, NULL, blocks, error);
+                                      targets ? targets : p->target, words,
+                                      NULL, blocks, error);
 out:
     vly_common_release(&net->heap, targets);
     vly_common_release(&net->heap, words);
@@ -274,8 +274,9 @@ out:
 vly_status vly_vulkan_short_term_restore(vly_backend_net *net, vly_error *error)
 {
     vly_status status = VLY_OK;
-    for (uint32_t i = 0; i < net->plastic.n_short && status == VLY_OK; i++)
-        status = replay(net, i, VLY_VULKAN_SHORT_AGAIN, error);
+    for (uint32_t i = 0; i < net->plastic.n_short; i++)
+        VLY_TRY(replay(net, i, VLY_VULKAN_SHORT_AGAIN, error));
+out:
     return status;
 }
 

@@ -239,12 +239,12 @@ static void choose_fused(vly_backend_net *net, uint32_t wanted)
 }
 
 /* Whether a stimulus has thresholds that a shader would have to read. */
-static uint32_t has_thresholds(const vly_net_desc *desc)
+static bool has_thresholds(const vly_net_desc *desc)
 {
     for (uint32_t i = 0; i < desc->n_stimuli; i++)
         if (vly_common_stimulus_desc(desc, i)->n_thresholds > FEW_THRESHOLDS)
-            return 1;
-    return 0;
+            return true;
+    return false;
 }
 
 /* Options that depend on the plan. With one dispatch, synapses of 16 bits were
@@ -283,7 +283,7 @@ vly_status vly_vulkan_plan_choose(vly_backend_net *net,
     vly_status status = VLY_OK;
     net->view->n_sets = vly_common_shift_sets(net->desc, &net->view->set_step);
     const char *why = why_not(net);
-    const int is_asked = wanted->plan == VLY_VULKAN_PLAN_SLICED;
+    const bool is_asked = wanted->plan == VLY_VULKAN_PLAN_SLICED;
     if (wanted->plan == VLY_VULKAN_PLAN_GLOBAL)
         return choose_ways(net, wanted, error);
     if (!why) {
@@ -297,7 +297,7 @@ vly_status vly_vulkan_plan_choose(vly_backend_net *net,
         if (longest > VLY_VULKAN_PART_QUADS * 4)
             why = "a neuron has more than 1,020 synapses in one slice";
     }
-    if (is_asked && why != NULL)
+    if (is_asked && why)
         return vly_support_fail(error, VLY_E_UNSUPPORTED,
                                 "plan=sliced is not for this net: %s", why);
     net->is_sliced = !why && (is_asked || is_worth_it(net));

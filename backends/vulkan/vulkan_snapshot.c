@@ -10,13 +10,13 @@ static vly_status read_counts(vly_backend_net *net, uint64_t burst,
                               vly_error *error)
 {
     vly_vulkan_record *records = NULL;
-    vly_status status = vly_common_alloc(&net->heap, n_bursts, sizeof *records,
-                                         &records, error);
-    if (status == VLY_OK)
-        status =
-            vly_vulkan_history_records(net, burst, n_bursts, records, error);
-    for (uint32_t j = 0; j < n_bursts && status == VLY_OK; j++)
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_common_alloc(&net->heap, n_bursts, sizeof *records, &records,
+                             error));
+    VLY_TRY(vly_vulkan_history_records(net, burst, n_bursts, records, error));
+    for (uint32_t j = 0; j < n_bursts; j++)
         counts[j] = records[j].count;
+out:
     vly_common_release(&net->heap, records);
     return status;
 }
@@ -37,11 +37,12 @@ vly_status vly_vulkan_snapshot_read(vly_backend_net *net,
         .weights = vly_vulkan_learning_save,
         .spikes = vly_vulkan_history_read,
     };
-    vly_status status = vly_vulkan_enter(net->device, error);
-    return status == VLY_OK
-               ? vly_common_snapshot_read(net, net->desc, net->burst, &reader,
-                                          snapshot, error)
-               : status;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_vulkan_enter(net->device, error));
+    VLY_TRY(vly_common_snapshot_read(net, net->desc, net->burst, &reader,
+                                     snapshot, error));
+out:
+    return status;
 }
 
 /* ---- fields ------------------------------------------------------------ */
@@ -66,12 +67,12 @@ vly_status vly_vulkan_field_read(vly_backend_net *net, uint32_t area,
                                  uint32_t *words, vly_error *error)
 {
     uint64_t offset;
-    vly_status status =
-        check_range(net, area, field, first, count, &offset, error);
-    return status == VLY_OK
-               ? vly_vulkan_download(net, words, net->state, offset,
-                                     count * sizeof *words, error)
-               : status;
+    vly_status status = VLY_OK;
+    VLY_TRY(check_range(net, area, field, first, count, &offset, error));
+    VLY_TRY(vly_vulkan_download(net, words, net->state, offset,
+                                count * sizeof *words, error));
+out:
+    return status;
 }
 
 vly_status vly_vulkan_field_write(vly_backend_net *net, uint32_t area,
@@ -80,9 +81,10 @@ vly_status vly_vulkan_field_write(vly_backend_net *net, uint32_t area,
                                   vly_error *error)
 {
     uint64_t offset;
-    vly_status status =
-        check_range(net, area, field, first, count, &offset, error);
-    return status == VLY_OK ? vly_vulkan_upload(net, net->state, offset, words,
-                                                count * sizeof *words, error)
-                            : status;
+    vly_status status = VLY_OK;
+    VLY_TRY(check_range(net, area, field, first, count, &offset, error));
+    VLY_TRY(vly_vulkan_upload(net, net->state, offset, words,
+                              count * sizeof *words, error));
+out:
+    return status;
 }

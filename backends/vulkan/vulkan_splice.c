@@ -54,7 +54,7 @@ static void share_coef(vly_frame *s, uint32_t k)
 }
 
 /* Whether a field stays as it is. */
-static int stays(const vly_program *program, uint32_t f)
+static bool stays(const vly_program *program, uint32_t f)
 {
     const vly_program_op *op = &program->ops[program->out[f]];
     return op->code == VLY_PROGRAM_FIELD && op->a == f;

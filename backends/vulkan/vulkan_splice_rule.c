@@ -42,18 +42,18 @@ typedef struct writer {
     uint32_t function;
 } writer;
 
-/* The operations of a function, folded; 0: it has none */
-static int begin(vly_frame *s, const uint32_t *words, uint32_t function)
+/* The operations of a function, folded; false: it has none */
+static bool begin(vly_frame *s, const uint32_t *words, uint32_t function)
 {
     const vly_rule_program p =
         vly_rule_program_of(words, function == F_post ? 1 : 0);
     if (p.n_ops == 0)
-        return 0;
+        return false;
     const vly_program whole = {
         .ops = p.ops, .n_ops = p.n_ops, .fired = p.n_ops - 1};
     vly_common_program_fold(&whole, &s->folded);
     s->program = &s->folded.program;
-    return 1;
+    return true;
 }
 
 /* ---- coefficients ------------------------------------------------------- */
@@ -119,7 +119,7 @@ static void write_leaf(writer *w, uint32_t i)
         w->word[i] = MAKE(s, OP_LOAD, s->type_uint, s->coef[op->a]);
 }
 
-static int is_of_words(uint32_t code)
+static bool is_of_words(uint32_t code)
 {
     return code == VLY_PROGRAM_NEGATE || code == VLY_PROGRAM_ABSOLUTE ||
            code == VLY_PROGRAM_AND || code == VLY_PROGRAM_OR ||
@@ -145,7 +145,7 @@ static uint32_t write_word(vly_frame *s, uint32_t code, uint32_t a, uint32_t b)
 static void write_truth(writer *w, uint32_t i, uint32_t a, uint32_t b)
 {
     vly_frame *s = w->s;
-    const int less = s->program->ops[i].code == VLY_PROGRAM_LESS;
+    const bool less = s->program->ops[i].code == VLY_PROGRAM_LESS;
     w->truth[i] =
         MAKE(s, less ? OP_FORD_LESS : OP_FORD_AT_MOST, s->type_bool, a, b);
     w->word[i] = MAKE(s, OP_SELECT, s->type_uint, w->truth[i], s->one, s->zero);
@@ -195,7 +195,7 @@ static void write_function(vly_frame *s, const uint32_t *words,
 
 /* ---- all ---------------------------------------------------------------- */
 
-int vly_vulkan_splice_rule(const uint32_t *frame, size_t n, int flush,
+int vly_vulkan_splice_rule(const uint32_t *frame, size_t n, bool flush,
                            const uint32_t *words, uint32_t **out, size_t *n_out,
                            char *message)
 {

@@ -5,6 +5,7 @@
 #ifndef VOLLEY_VULKAN_SPLICE_RULE_H
 #define VOLLEY_VULKAN_SPLICE_RULE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -17,7 +18,7 @@
  * words    of the rule, for which vly_rule_program_good is true
  * *out, message, result: as of vly_vulkan_splice
  */
-int vly_vulkan_splice_rule(const uint32_t *frame, size_t n, int flush,
+int vly_vulkan_splice_rule(const uint32_t *frame, size_t n, bool flush,
                            const uint32_t *words, uint32_t **out, size_t *n_out,
                            char *message);
 

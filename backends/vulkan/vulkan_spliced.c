@@ -24,7 +24,7 @@ struct vly_vulkan_spliced {
 
 void vly_vulkan_key_put(vly_vulkan_key *key, const void *words, uint64_t n)
 {
-    if (key->words != NULL)
+    if (key->words)
         memcpy(key->words + key->n, words, n * sizeof *key->words);
     key->n += n;
 }
@@ -43,9 +43,8 @@ static vly_vulkan_spliced *find_spliced(const vly_vulkan_device *device,
                                         const vly_vulkan_spliced *wanted)
 {
     vly_vulkan_spliced *s = device->spliced;
-    while (s != NULL &&
-           (s->n_key != wanted->n_key ||
-            memcmp(s->key, wanted->key, s->n_key * sizeof *s->key) != 0))
+    while (s && (s->n_key != wanted->n_key ||
+                 memcmp(s->key, wanted->key, s->n_key * sizeof *s->key) != 0))
         s = s->next;
     return s;
 }
@@ -55,7 +54,7 @@ static void drop_idle(vly_vulkan_device *device, uint32_t most)
 {
     uint32_t n_idle = 0;
     vly_common_heap outer = {.bytes = 0};
-    for (vly_vulkan_spliced **at = &device->spliced; *at != NULL;) {
+    for (vly_vulkan_spliced **at = &device->spliced; *at;) {
         vly_vulkan_spliced *s = *at;
         n_idle += s->n_users == 0;
         if (s->n_users > 0 || n_idle <= most) {
@@ -76,7 +75,7 @@ void vly_vulkan_spliced_destroy(vly_vulkan_device *device)
 void vly_vulkan_spliced_release(vly_vulkan_device *device,
                                 vly_vulkan_spliced *spliced)
 {
-    if (spliced == NULL)
+    if (!spliced)
         return;
     pthread_mutex_lock(&device->lock);
     spliced->n_users--;
@@ -149,7 +148,7 @@ static VkResult take_spliced(vly_vulkan_device *device,
                              vly_vulkan_spliced **found, char *message)
 {
     vly_vulkan_spliced *there = find_spliced(device, *own);
-    if (there == NULL) {
+    if (!there) {
         VkResult result =
             build(device, wanted, constants, &(*own)->made, message);
         if (result != VK_SUCCESS)

@@ -68,10 +68,10 @@ vly_status vly_vulkan_stimulus_create(vly_backend_net *net, vly_error *error)
                                      &net->thresholds, error));
     net->view->stimuli = net->stimuli->address;
     net->view->thresholds = net->thresholds->address;
-    status = sort_stimuli(net, error);
-    for (uint32_t i = 0; i < n && status == VLY_OK; i++)
-        status = stimulus_upload(net, i, vly_common_stimulus_desc(net->desc, i),
-                                 error);
+    VLY_TRY(sort_stimuli(net, error));
+    for (uint32_t i = 0; i < n; i++)
+        VLY_TRY(stimulus_upload(net, i, vly_common_stimulus_desc(net->desc, i),
+                                error));
 out:
     return status;
 }
@@ -80,9 +80,10 @@ vly_status vly_vulkan_stimulus_write(vly_backend_net *net, uint32_t index,
                                      const vly_stimulus_desc *desc,
                                      vly_error *error)
 {
-    vly_status status =
-        vly_common_check_stimulus_write(net->desc, index, desc, error);
-    if (status == VLY_OK)
-        status = vly_vulkan_enter(net->device, error);
-    return status == VLY_OK ? stimulus_upload(net, index, desc, error) : status;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_common_check_stimulus_write(net->desc, index, desc, error));
+    VLY_TRY(vly_vulkan_enter(net->device, error));
+    VLY_TRY(stimulus_upload(net, index, desc, error));
+out:
+    return status;
 }

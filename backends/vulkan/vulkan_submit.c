@@ -72,7 +72,7 @@ vly_status vly_vulkan_submit(vly_backend_net *net,
                              const char *what, vly_error *error)
 {
     vly_vulkan_device *device = net->device;
-    if (net->params != NULL) /* nothing runs that could read it */
+    if (net->params) /* nothing runs that could read it */
         memcpy(net->params->mapped, net->shown, sizeof *net->shown);
     const VkSubmitInfo submit = {.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO,
                                  .commandBufferCount = n,
@@ -85,8 +85,11 @@ vly_status vly_vulkan_submit(vly_backend_net *net,
                                  UINT64_MAX);
     if (result == VK_SUCCESS)
         result = vkResetFences(device->device, 1, &net->fence);
-    vly_status status = vly_vulkan_check(device, result, what, error);
-    return status == VLY_OK ? vly_vulkan_validated(error) : status;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_vulkan_check(device, result, what, error));
+    VLY_TRY(vly_vulkan_validated(error));
+out:
+    return status;
 }
 
 /* ---- recording --------------------------------------------------------- */
@@ -134,11 +137,12 @@ static vly_status begin(vly_backend_net *net, VkCommandBuffer commands,
 {
     const VkCommandBufferBeginInfo info = {
         .sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO, .flags = flags};
-    vly_status status =
-        vly_vulkan_check(net->device, vkBeginCommandBuffer(commands, &info),
-                         "recording commands", error);
-    if (status == VLY_OK) /* after whatever was submitted before */
-        vly_vulkan_barrier(commands);
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_vulkan_check(net->device, vkBeginCommandBuffer(commands, &info),
+                             "recording commands", error));
+    /* after whatever was submitted before */
+    vly_vulkan_barrier(commands);
+out:
     return status;
 }
 
@@ -159,9 +163,11 @@ vly_status vly_vulkan_once(vly_backend_net *net, vly_error *error)
 vly_status vly_vulkan_once_end(vly_backend_net *net, const char *what,
                                vly_error *error)
 {
-    vly_status status = end(net, net->once, error);
-    return status == VLY_OK ? vly_vulkan_submit(net, &net->once, 1, what, error)
-                            : status;
+    vly_status status = VLY_OK;
+    VLY_TRY(end(net, net->once, error));
+    VLY_TRY(vly_vulkan_submit(net, &net->once, 1, what, error));
+out:
+    return status;
 }
 
 void vly_vulkan_dispatch(vly_backend_net *net, VkCommandBuffer commands,
@@ -200,11 +206,12 @@ static vly_status get_pipelines(vly_backend_net *net, VkPipeline *pipelines,
                                 vly_error *error)
 {
     vly_status status = VLY_OK;
-    for (uint32_t i = 0; i < VLY_VULKAN_N_SHADERS && status == VLY_OK; i++)
+    for (uint32_t i = 0; i < VLY_VULKAN_N_SHADERS; i++)
         if (is_used(net, i))
-            status =
-                vly_vulkan_pipeline_get(net->device, &net->pipelines,
-                                        &net->shape, i, &pipelines[i], error);
+            VLY_TRY(vly_vulkan_pipeline_get(net->device, &net->pipelines,
+                                            &net->shape, i, &pipelines[i],
+                                            error));
+out:
     return status;
 }
 
@@ -263,7 +270,7 @@ static void record_fused(vly_backend_net *net, VkCommandBuffer commands,
 
 /* Delivery, then the update of each model. */
 static void record_burst(vly_backend_net *net, VkCommandBuffer commands,
-                         const VkPipeline *pipelines, uint32_t k, int timed)
+                         const VkPipeline *pipelines, uint32_t k, bool timed)
 {
     if (timed)
         stamp(net, commands, 2);
@@ -338,16 +345,17 @@ vly_status vly_vulkan_record_sort(vly_backend_net *net,
                                   vly_error *error)
 {
     VkPipeline pipeline = VK_NULL_HANDLE;
-    vly_status status =
-        vly_vulkan_pipeline_get(net->device, &net->pipelines, &net->shape,
-                                VLY_VULKAN_SORT, &pipeline, error);
-    for (uint32_t at = 0; at < n_bursts && status == VLY_OK;) {
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_vulkan_pipeline_get(net->device, &net->pipelines, &net->shape,
+                                    VLY_VULKAN_SORT, &pipeline, error));
+    for (uint32_t at = 0; at < n_bursts;) {
         uint32_t n = n_bursts - at;
         n = n < MAX_DISPATCH ? n : MAX_DISPATCH;
         vly_vulkan_dispatch(net, commands, pipeline,
                             (vly_vulkan_push){.first = at}, n);
         at += n;
     }
+out:
     return status;
 }
 
@@ -360,14 +368,12 @@ vly_status vly_vulkan_record_bursts(vly_backend_net *net, uint32_t n_bursts,
         commands->n_bursts - n_bursts <= n_bursts / 4)
         return VLY_OK;
     commands->n_bursts = 0;
-    vly_status status = record_bursts(net, n_bursts, error);
-    if (status == VLY_OK)
-        status = begin(net, commands->sort, 0, error);
-    if (status == VLY_OK)
-        status = vly_vulkan_record_sort(net, commands->sort, n_bursts, error);
-    if (status == VLY_OK)
-        status = end(net, commands->sort, error);
-    if (status == VLY_OK)
-        commands->n_bursts = n_bursts;
+    vly_status status = VLY_OK;
+    VLY_TRY(record_bursts(net, n_bursts, error));
+    VLY_TRY(begin(net, commands->sort, 0, error));
+    VLY_TRY(vly_vulkan_record_sort(net, commands->sort, n_bursts, error));
+    VLY_TRY(end(net, commands->sort, error));
+    commands->n_bursts = n_bursts;
+out:
     return status;
 }

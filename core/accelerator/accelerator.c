@@ -36,7 +36,7 @@ static vly_status take(const void *table, size_t least, const char *what,
 {
     vly_status status = VLY_OK;
     VLY_TRY(vly_table_copy(copy, size, least, table, what, error));
-    for (; slots->name != NULL; slots++)
+    for (; slots->name; slots++)
         if (is_missing(copy, slots->offset))
             return vly_fail(error, VLY_E_ABI,
                             "%s: required function %s is missing", what,
@@ -149,13 +149,13 @@ static vly_status take_tables(const vly_registry *registry,
                         "must",
                         made->id, VLY_MEMORY_INTERFACE);
     VLY_TRY(vly_memory_check(memory, &made->memory, error));
-    if (gemm != NULL)
+    if (gemm)
         VLY_TRY(vly_gemm_check(gemm, &made->gemm, error));
-    if (attention != NULL)
+    if (attention)
         VLY_TRY(vly_attention_check(attention, &made->attention, error));
-    if (wkv != NULL)
+    if (wkv)
         VLY_TRY(vly_wkv_check(wkv, &made->wkv, error));
-    if (rwkv != NULL)
+    if (rwkv)
         VLY_TRY(vly_rwkv_check(rwkv, &made->rwkv, error));
 out:
     return status;
@@ -229,7 +229,7 @@ vly_status vly_accelerator_find(const vly_registry *registry,
     const void *table = NULL;
     vly_status status = VLY_OK;
     vly_accelerator *made = accelerator;
-    const char *family = interface_id != NULL ? family_of(interface_id) : NULL;
+    const char *family = interface_id ? family_of(interface_id) : NULL;
     if (!registry || !family)
         return vly_fail(error, VLY_E_INVALID,
                         "accelerator: %s, wanted a registry and %s, %s, %s "

@@ -34,7 +34,7 @@ static bool is_name(const char *name)
 
 static bool same_text(const char *a, const char *b)
 {
-    return a == b || (a != NULL && b != NULL && strcmp(a, b) == 0);
+    return a == b || (a && b && strcmp(a, b) == 0);
 }
 
 /* NULL: no error. Metrics of one name must be adjacent and have the same label:
@@ -45,8 +45,7 @@ static const char *wrong(const vly_telemetry_source *table, uint32_t i)
     if (!is_name(metric->name) || !metric->help)
         return "has no name or no help";
     if ((!metric->label) != (!metric->value) ||
-        (metric->label != NULL &&
-         (!is_name(metric->label) || !is_name(metric->value))))
+        (metric->label && (!is_name(metric->label) || !is_name(metric->value))))
         return "has a bad label";
     if (metric->kind > VLY_TELEMETRY_COUNTER)
         return "is of no known kind";
@@ -81,7 +80,7 @@ static vly_status check_metrics(const vly_telemetry_source *table,
                         VLY_TELEMETRY_METRICS_MAX, METRIC_BYTES);
     for (uint32_t i = 0; i < n; i++) {
         const char *what = wrong(table, i);
-        if (what != NULL)
+        if (what)
             return vly_fail(error, VLY_E_ABI, "%s: metric %u %s",
                             VLY_TELEMETRY_INTERFACE, i, what);
     }
@@ -104,9 +103,8 @@ vly_status vly_telemetry_check(const void *table, vly_telemetry_source *out,
                         : !copy.device_find ? "device_find"
                         : !copy.metrics     ? "metrics"
                                             : "sample");
-    status = check_metrics(&copy, error);
-    if (status == VLY_OK)
-        *out = copy;
+    VLY_TRY(check_metrics(&copy, error));
+    *out = copy;
 out:
     return status;
 }
@@ -115,7 +113,10 @@ vly_status vly_telemetry_find(const vly_registry *registry, const char *id,
                               vly_telemetry_source *out, vly_error *error)
 {
     const void *table = NULL;
-    vly_status status = vly_registry_interface(
-        registry, id, VLY_TELEMETRY_INTERFACE, &table, error);
-    return status == VLY_OK ? vly_telemetry_check(table, out, error) : status;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_registry_interface(registry, id, VLY_TELEMETRY_INTERFACE,
+                                   &table, error));
+    VLY_TRY(vly_telemetry_check(table, out, error));
+out:
+    return status;
 }

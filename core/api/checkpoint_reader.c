@@ -130,10 +130,9 @@ uint32_t vly_file_kind(const void *head, size_t n)
     for (size_t i = 0; i < sizeof marks / sizeof marks[0]; i++)
         if (begins(text, n, marks[i].mark))
             return marks[i].kind;
-    while (space < n && text[space] != '\0' &&
-           strchr(" \t\r\n", text[space]) != NULL)
+    while (space < n && text[space] != '\0' && strchr(" \t\r\n", text[space]))
         space++;
     if (space < n && text[space] == '{')
         return VLY_FILE_JSON;
-    return memchr(text, '\0', n) != NULL ? VLY_FILE_OTHER : VLY_FILE_TEXT;
+    return memchr(text, '\0', n) ? VLY_FILE_OTHER : VLY_FILE_TEXT;
 }

@@ -84,7 +84,7 @@ static vly_status open_spikes(const vly_net *net,
                         "a stream (.vls), and vly_recording_convert after it",
                         options->spikes);
     vly_spike_area *areas = vly_calloc(n, sizeof *areas);
-    if (areas == NULL)
+    if (!areas)
         return vly_fail_nomem(error, n * sizeof *areas, "areas");
     VLY_TRY(choose_areas(connectome, options, areas, error));
     if (format == VLY_EXPORT_NONE)
@@ -137,21 +137,22 @@ vly_status vly_recorder_open(const vly_net *net,
                              vly_recorder **recorder, vly_error *error)
 {
     vly_status status = VLY_OK;
-    if (net == NULL || options == NULL || recorder == NULL ||
+    if (!net || !options || !recorder ||
         options->struct_size < sizeof *options ||
-        (options->spikes == NULL && options->digests == NULL))
+        (!options->spikes && !options->digests))
         return vly_fail(error, VLY_E_INVALID,
                         "vly_recorder_open: an argument is NULL, struct_size "
                         "is too small, or no file is named");
     vly_recorder *made = vly_calloc(1, sizeof *made);
-    if (made == NULL)
+    if (!made)
         return vly_fail_nomem(error, sizeof *made, "a recorder");
     made->failure = (vly_error)VLY_ERROR_INIT;
     made->n_bursts = net->burst;
-    if (options->spikes != NULL)
-        status = open_spikes(net, options, made, error);
-    if (status == VLY_OK && options->digests != NULL)
-        status = open_digests(net, options->digests, &made->digests, error);
+    if (options->spikes)
+        VLY_TRY(open_spikes(net, options, made, error));
+    if (options->digests)
+        VLY_TRY(open_digests(net, options->digests, &made->digests, error));
+out:
     if (status != VLY_OK)
         abandon(made);
     else
@@ -168,11 +169,11 @@ vly_status vly_recorder_burst(void *recorder, uint64_t burst,
     vly_recorder *r = recorder;
     vly_error *error = &r->failure;
     vly_status status = error->status;
-    if (status == VLY_OK && r->csv != NULL)
+    if (status == VLY_OK && r->csv)
         status = vly_spike_csv_add(r->csv, burst, ids, n_ids, error);
-    if (status == VLY_OK && r->stream != NULL && n_ids > 0)
+    if (status == VLY_OK && r->stream && n_ids > 0)
         status = vly_stream_spikes(r->stream, burst, ids, n_ids, error);
-    if (status == VLY_OK && r->digests != NULL)
+    if (status == VLY_OK && r->digests)
         status =
             vly_digest_log_add(r->digests, burst, burst_digest, n_ids, error);
     if (status == VLY_OK)
@@ -186,11 +187,11 @@ vly_status vly_recorder_flush(vly_recorder *recorder, vly_error *error)
     vly_digest_place log_place = {0};
     vly_error *failure = &recorder->failure;
     vly_status status = failure->status;
-    if (status == VLY_OK && recorder->csv != NULL)
+    if (status == VLY_OK && recorder->csv)
         status = vly_spike_csv_flush(recorder->csv, &place, failure);
-    if (status == VLY_OK && recorder->stream != NULL)
+    if (status == VLY_OK && recorder->stream)
         status = vly_stream_flush(recorder->stream, &place, failure);
-    if (status == VLY_OK && recorder->digests != NULL)
+    if (status == VLY_OK && recorder->digests)
         status = vly_digest_log_flush(recorder->digests, &log_place, failure);
     return status == VLY_OK ? VLY_OK
                             : vly_fail(error, status, "%s", failure->message);
@@ -198,9 +199,9 @@ vly_status vly_recorder_flush(vly_recorder *recorder, vly_error *error)
 
 uint64_t vly_recorder_count(const vly_recorder *recorder)
 {
-    return recorder->csv != NULL      ? vly_spike_csv_count(recorder->csv)
-           : recorder->stream != NULL ? vly_stream_count(recorder->stream)
-                                      : 0;
+    return recorder->csv      ? vly_spike_csv_count(recorder->csv)
+           : recorder->stream ? vly_stream_count(recorder->stream)
+                              : 0;
 }
 
 /* ---- end ---------------------------------------------------------------- */
@@ -215,10 +216,10 @@ vly_status vly_recorder_close(vly_recorder *recorder, vly_error *error)
 {
     vly_error why[3] = {VLY_ERROR_INIT, VLY_ERROR_INIT, VLY_ERROR_INIT};
     vly_error first = VLY_ERROR_INIT;
-    if (recorder == NULL)
+    if (!recorder)
         return VLY_OK;
     first = recorder->failure;
-    if (first.status == VLY_OK && recorder->stream != NULL)
+    if (first.status == VLY_OK && recorder->stream)
         (void)vly_stream_end(recorder->stream, recorder->n_bursts, &first);
     (void)vly_spike_csv_close(recorder->csv, &why[0]);
     (void)vly_stream_close(recorder->stream, &why[1]);

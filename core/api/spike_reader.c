@@ -17,14 +17,14 @@ vly_status vly_spike_reader_open(const char *path, vly_spike_reader **reader,
                                  vly_error *error)
 {
     vly_status status = VLY_OK;
-    if (path == NULL || reader == NULL)
+    if (!path || !reader)
         return vly_fail(error, VLY_E_INVALID,
                         "vly_spike_reader_open: an argument is NULL");
     vly_spike_reader *made = vly_calloc(1, sizeof *made);
-    if (made == NULL)
+    if (!made)
         return vly_fail_nomem(error, sizeof *made, "a reader");
     made->path = vly_strdup(path);
-    if (made->path == NULL)
+    if (!made->path)
         status = vly_fail_nomem(error, 4096, "a path");
     else
         status = vly_stream_reader_open(path, &made->stream, error);
@@ -37,7 +37,7 @@ vly_status vly_spike_reader_open(const char *path, vly_spike_reader **reader,
 
 void vly_spike_reader_close(vly_spike_reader *reader)
 {
-    if (reader == NULL)
+    if (!reader)
         return;
     vly_stream_reader_close(reader->stream);
     vly_free(reader->path);
@@ -124,7 +124,7 @@ vly_status vly_recording_convert(const char *stream, const char *path,
     vly_stream_reader *reader = NULL;
     vly_export_counts counts = {0};
     vly_status status = VLY_OK;
-    if (stream == NULL || path == NULL)
+    if (!stream || !path)
         return vly_fail(error, VLY_E_INVALID,
                         "vly_recording_convert: an argument is NULL");
     const vly_export_format format = vly_export_format_of(path);
@@ -135,7 +135,7 @@ vly_status vly_recording_convert(const char *stream, const char *path,
     VLY_TRY(vly_export_check(format, path, error));
     VLY_TRY(vly_stream_reader_open(stream, &reader, error));
     status = vly_export(reader, format, path, true, &counts, NULL, NULL, error);
-    if (status == VLY_OK && n_spikes != NULL)
+    if (status == VLY_OK && n_spikes)
         *n_spikes = counts.tail.n_spikes;
     vly_export_counts_deinit(&counts);
 out:

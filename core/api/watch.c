@@ -22,16 +22,16 @@ vly_status vly_watch_create(const vly_net *net, uint32_t n_samples,
                             vly_watch **watch, vly_error *error)
 {
     vly_status status = VLY_OK;
-    if (net == NULL || watch == NULL)
+    if (!net || !watch)
         return vly_fail(error, VLY_E_INVALID,
                         "vly_watch_create: an argument is NULL");
     const uint32_t n_areas = net->connectome->desc.n_areas;
     vly_watch *made = vly_calloc(1, sizeof *made);
-    if (made == NULL)
+    if (!made)
         return vly_fail_nomem(error, sizeof *made, "a watch");
     made->n_areas = n_areas;
     made->area_spikes = vly_calloc(n_areas, sizeof *made->area_spikes);
-    if (made->area_spikes == NULL)
+    if (!made->area_spikes)
         status = vly_fail_nomem(error, n_areas * sizeof *made->area_spikes,
                                 "a watch");
     else
@@ -45,9 +45,9 @@ vly_status vly_watch_create(const vly_net *net, uint32_t n_samples,
 
 void vly_watch_destroy(vly_watch *watch)
 {
-    if (watch == NULL)
+    if (!watch)
         return;
-    if (watch->ring != NULL)
+    if (watch->ring)
         vly_telemetry_destroy(watch->ring);
     vly_free(watch->area_spikes);
     vly_free(watch);

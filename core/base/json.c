@@ -224,7 +224,7 @@ const char *vly_json_number(vly_json *json, double *value)
     vly_json_space(json);
     vly_json whole = *json;
     uint64_t small = 0;
-    if (vly_json_whole(&whole, &small) == NULL && small <= EXACT_MOST) {
+    if (!vly_json_whole(&whole, &small) && small <= EXACT_MOST) {
         json->at = whole.at;
         *value = (double)small;
         return NULL;

@@ -21,7 +21,7 @@ static bool read_field(const char *path, const char *key, uint64_t *value)
     FILE *file = fopen(path, "re");
     if (!file)
         return false;
-    while (!found && fgets(line, sizeof line, file) != NULL) {
+    while (!found && fgets(line, sizeof line, file)) {
         char *end = line;
         if (strncmp(line, key, n) != 0)
             continue;
@@ -87,7 +87,7 @@ static void own_group(char *path, size_t n)
     FILE *file = fopen("/proc/self/cgroup", "re");
     if (!file)
         return;
-    while (fgets(line, sizeof line, file) != NULL)
+    while (fgets(line, sizeof line, file))
         if (strncmp(line, "0::/", 4) == 0) {
             line[strcspn(line, "\n")] = '\0';
             snprintf(path, n, "%s", line + 3);

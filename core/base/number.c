@@ -334,7 +334,7 @@ static double power_limit(double x, double y)
 {
     if (x == 1.0)
         return 1.0;
-    int grows = (x > 1.0) == (y > 0.0);
+    bool grows = (x > 1.0) == (y > 0.0);
     return grows ? (double)INFINITY : 0.0;
 }
 

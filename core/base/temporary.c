@@ -141,7 +141,7 @@ static char *name_of(const char *target)
 void vly_temporary_clean(const char *target)
 {
     char *path = name_of(target);
-    if (path != NULL)
+    if (path)
         (void)remove_left(path);
     vly_free(path);
 }
@@ -181,14 +181,14 @@ vly_status vly_temporary_open(const char *target, const char *name,
     char *copy = vly_strdup(target);
     char *path = name_of(target);
     int reason = ENOMEM;
-    if (path != NULL && copy != NULL)
+    if (path && copy)
         reason = open_at(path, &file);
     if (reason == EEXIST) { /* the existing file cannot be checked: use another
                              * name */
         vly_free(path);
         path =
             vly_format("%s.%ld" VLY_TEMPORARY_SUFFIX, target, (long)getpid());
-        reason = path != NULL ? open_at(path, &file) : ENOMEM;
+        reason = path ? open_at(path, &file) : ENOMEM;
     }
     /* a process may write the target itself, as recordings are */
     if (reason == 0 && vly_file_is_locked(target)) {
@@ -252,7 +252,7 @@ vly_status vly_temporary_keep(vly_temporary *temporary, const char *name,
         reason = errno;
     if (reason != 0 && ours)
         unlink(temporary->path);
-    if (reason == 0 && lock != NULL) {
+    if (reason == 0 && lock) {
         *lock = temporary->file;
         temporary->file = -1;
     }

@@ -32,7 +32,7 @@ vly_status vly_writer_report(const vly_writer *writer, vly_error *error)
     const vly_error *failure = &writer->failure;
     if (failure->status == VLY_OK)
         return VLY_OK;
-    if (error != NULL)
+    if (error)
         *error = *failure;
     return failure->status;
 }
@@ -266,7 +266,7 @@ static void close_temporary(vly_writer *writer)
 
 void vly_writer_cancel(vly_writer *writer)
 {
-    if (writer != NULL)
+    if (writer)
         writer->cancelled = true;
 }
 

@@ -189,8 +189,9 @@ static vly_status shift(const char *target, uint32_t keep, vly_error *error)
         return vly_fail_nomem(error, strlen(target) + 3, "a path");
     /* killed after the shift and before the rename: it is done already */
     if (!is_same(target, second))
-        for (uint32_t k = keep; status == VLY_OK && k-- > 1;)
-            status = shift_one(target, k, error);
+        for (uint32_t k = keep; k-- > 1;)
+            VLY_TRY(shift_one(target, k, error));
+out:
     vly_free(second);
     return status;
 }
@@ -284,22 +285,22 @@ vly_status vly_recording_read_tail(const char *path, uint64_t n_bytes,
     if (file < 0)
         return fail_io(error, path, "cannot be read");
     if (fstat(file, &info) != 0)
-        status = fail_io(error, path, "cannot be read");
+        VLY_TRY(fail_io(error, path, "cannot be read"));
     else if (!S_ISREG(info.st_mode))
-        status = vly_fail(
+        VLY_TRY(vly_fail(
             error, VLY_E_INVALID,
             "%s: not a regular file; only a regular file can be continued",
-            path);
+            path));
     else if ((uint64_t)info.st_size < n_bytes)
-        status = vly_fail(error, VLY_E_PARSE,
-                          "%s: has %" PRIu64 " bytes, the checkpoint goes on "
-                          "after %" PRIu64,
-                          path, (uint64_t)info.st_size, n_bytes);
+        VLY_TRY(vly_fail(error, VLY_E_PARSE,
+                         "%s: has %" PRIu64 " bytes, the checkpoint goes on "
+                         "after %" PRIu64,
+                         path, (uint64_t)info.st_size, n_bytes));
     else
-        status = read_tail(file, path, n_bytes, tail, error);
-    if (status == VLY_OK && sync && fdatasync(file) != 0 && errno != EINVAL &&
-        errno != EROFS)
-        status = fail_io(error, path, "cannot be written");
+        VLY_TRY(read_tail(file, path, n_bytes, tail, error));
+    if (sync && fdatasync(file) != 0 && errno != EINVAL && errno != EROFS)
+        VLY_TRY(fail_io(error, path, "cannot be written"));
+out:
     close(file);
     return status;
 }

@@ -200,7 +200,7 @@ static vly_status make_recordings(loading *work, vly_checkpoint *made,
                               "a checkpoint");
     for (uint32_t r = 0; r < n; r++) {
         if (from[r].path != at || from[r].path_bytes > n_text - at ||
-            memchr(text + at, 0, from[r].path_bytes) != NULL)
+            memchr(text + at, 0, from[r].path_bytes))
             return wrong_count(work, VLY_PART_TEXT, at, error);
         if (from[r].kind < VLY_RECORDING_SPIKES ||
             from[r].kind > VLY_RECORDINGS || (seen & 1u << from[r].kind) != 0)

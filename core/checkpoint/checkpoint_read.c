@@ -92,9 +92,9 @@ static vly_status check_magic(vly_checkpoint_source *source, vly_error *error)
                 error, source->path,
                 "byte order 0x%08" PRIX32 ", wanted 0x%08" PRIX32,
                 source->header.endian, VLY_CHECKPOINT_ENDIAN);
-        status = check_version(source, error);
+        VLY_TRY(check_version(source, error));
     }
-    if (status == VLY_OK && source->n_bytes < sizeof source->header)
+    if (source->n_bytes < sizeof source->header)
         return vly_checkpoint_damaged(
             error, source->path, "%" PRIu64 " bytes, wanted at least %zu (cut)",
             source->n_bytes, sizeof source->header);

@@ -56,9 +56,9 @@ static void run_one(const vly_accel_conformance *c, uint32_t index,
                          .index = index,
                          .seed = vly_mix64(c->seed + index)};
     const uint64_t live = vly_conformance_live();
-    if (scenario->fits != NULL && !scenario->fits(&trial))
+    if (scenario->fits && !scenario->fits(&trial))
         return;
-    if (c->on_begin != NULL)
+    if (c->on_begin)
         c->on_begin(c->arg, name, scenario->name);
     uint32_t outcome = scenario->run(&trial);
     if (outcome != VLY_CONFORMANCE_FAILED && vly_conformance_live() != live)
@@ -68,7 +68,7 @@ static void run_one(const vly_accel_conformance *c, uint32_t index,
         name, scenario->name, outcome,
         outcome == VLY_CONFORMS ? "" : trial.text};
     counts->n[outcome]++;
-    if (c->on_result != NULL)
+    if (c->on_result)
         c->on_result(c->arg, &result);
 }
 
@@ -81,7 +81,7 @@ vly_accel_conformance_run(const vly_accel_conformance *conformance,
     char name[128];
     for (uint32_t i = 0; i < table->n_cases; i++) {
         table->case_name(i, name, sizeof name);
-        for (const accel_scenario *s = table->scenarios; s->name != NULL; s++) {
+        for (const accel_scenario *s = table->scenarios; s->name; s++) {
             if (is_wanted(c->pattern, name, s->name))
                 run_one(c, i, name, s, &counts);
         }
@@ -128,7 +128,7 @@ static vly_status run_graph(const vly_accelerator *accelerator,
     if (status == VLY_OK)
         status = memory->stream_wait(device, stream, error);
 out:
-    if (graph != NULL)
+    if (graph)
         memory->graph_destroy(device, graph);
     memory->stream_destroy(device, stream);
     return status;
@@ -141,10 +141,12 @@ vly_status accel_run(const vly_accelerator *accelerator, bool as_graph,
 {
     if (as_graph)
         return run_graph(accelerator, run, arg, error);
-    vly_status status = run(arg, NULL, error);
-    return status == VLY_OK ? accelerator->memory.stream_wait(
-                                  accelerator->device.index, NULL, error)
-                            : status;
+    vly_status status = VLY_OK;
+    VLY_TRY(run(arg, NULL, error));
+    VLY_TRY(accelerator->memory.stream_wait(accelerator->device.index, NULL,
+                                            error));
+out:
+    return status;
 }
 
 static const char *wrong_way(const vly_plan_candidate *c,
@@ -179,7 +181,7 @@ bool accel_ways_hold(accel_trial *trial, const vly_plan_info *info,
             return false;
         }
         const char *why = i < n ? wrong_way(&c, info) : NULL;
-        if (why != NULL) {
+        if (why) {
             (void)accel_fail(trial, "plan_candidate %u: %s", i, why);
             return false;
         }
@@ -201,7 +203,7 @@ bool accel_refuses_reserved(accel_trial *trial,
     *reserved = 5;
     const vly_status status = run(arg, NULL, &error);
     *reserved = 0;
-    if (status == VLY_E_INVALID && strstr(error.message, "reserved") != NULL)
+    if (status == VLY_E_INVALID && strstr(error.message, "reserved"))
         return true;
     (void)accel_fail(trial,
                      "run: reserved is 5: status %d \"%.300s\", wanted %d and "
@@ -263,7 +265,7 @@ vly_status accel_buffer_init(accel_buffer *buffer,
 
 void accel_buffer_deinit(accel_buffer *buffer)
 {
-    if (buffer->base != NULL)
+    if (buffer->base)
         buffer->accelerator->memory.free(buffer->accelerator->device.index,
                                          buffer->base);
     vly_free(buffer->host);
@@ -290,20 +292,24 @@ vly_status accel_buffer_put(const accel_buffer *buffer, vly_error *error)
 {
     const vly_memory *memory = &buffer->accelerator->memory;
     const uint32_t device = buffer->accelerator->device.index;
-    vly_status status =
-        memory->copy(device, buffer->base, buffer->host, buffer->whole,
-                     VLY_COPY_TO_DEVICE, NULL, error);
-    return status == VLY_OK ? memory->stream_wait(device, NULL, error) : status;
+    vly_status status = VLY_OK;
+    VLY_TRY(memory->copy(device, buffer->base, buffer->host, buffer->whole,
+                         VLY_COPY_TO_DEVICE, NULL, error));
+    VLY_TRY(memory->stream_wait(device, NULL, error));
+out:
+    return status;
 }
 
 vly_status accel_buffer_get(accel_buffer *buffer, vly_error *error)
 {
     const vly_memory *memory = &buffer->accelerator->memory;
     const uint32_t device = buffer->accelerator->device.index;
-    vly_status status =
-        memory->copy(device, buffer->found, buffer->base, buffer->whole,
-                     VLY_COPY_FROM_DEVICE, NULL, error);
-    return status == VLY_OK ? memory->stream_wait(device, NULL, error) : status;
+    vly_status status = VLY_OK;
+    VLY_TRY(memory->copy(device, buffer->found, buffer->base, buffer->whole,
+                         VLY_COPY_FROM_DEVICE, NULL, error));
+    VLY_TRY(memory->stream_wait(device, NULL, error));
+out:
+    return status;
 }
 
 bool accel_buffer_guarded(const accel_buffer *buffer)

@@ -245,7 +245,7 @@ static vly_status values_init(attention_data *data, uint32_t which,
         (uint64_t)desc->batch * values->heads * values->seq * values->dim;
     values->value = vly_calloc(values->n + 1, sizeof(double));
     values->bound = vly_calloc(values->n + 1, sizeof(double));
-    return values->value != NULL && values->bound != NULL
+    return values->value && values->bound
                ? VLY_OK
                : vly_fail_nomem(error, values->n * sizeof(double), "test data");
 }
@@ -317,17 +317,16 @@ vly_status attention_data_init(attention_data *data,
     attention_data_describe(data, entry, type);
     set_lengths(data);
     if (entry->flags & VLY_ATTENTION_PAGED)
-        status = set_pages(data, error);
-    if (status == VLY_OK)
-        status = set_scales(data, error);
-    for (uint32_t i = 0; i < ATTENTION_N_VALUES && status == VLY_OK; i++)
-        status = values_init(data, i, error);
-    if (status != VLY_OK)
-        return status;
+        VLY_TRY(set_pages(data, error));
+    VLY_TRY(set_scales(data, error));
+    for (uint32_t i = 0; i < ATTENTION_N_VALUES; i++)
+        VLY_TRY(values_init(data, i, error));
     for (uint32_t i = 0; i < ATTENTION_N_INPUTS; i++)
         fill(data, i, seed + type);
     set_special(data);
-    return attention_truth(data, error);
+    VLY_TRY(attention_truth(data, error));
+out:
+    return status;
 }
 
 void attention_data_deinit(attention_data *data)

@@ -60,7 +60,7 @@ static uint32_t run_scenario(accel_trial *accel, uint32_t type,
     }
     bool good = run_variant(&t, 0, 0);
     const bool skipped = t.skipped != 0;
-    if (good && t.accelerator->memory.graph_begin != NULL)
+    if (good && t.accelerator->memory.graph_begin)
         good = run_variant(&t, 0, 1);
     if (good)
         good = run_variant(&t, 1, 0) || t.skipped != 0; /* refused by name */

@@ -80,7 +80,7 @@ static bool make_buffer(attention_trial *t, uint32_t which, uint64_t bytes,
         return failed_call(t, "memory");
     if (which < ATTENTION_N_VALUES && !is_output(t, which))
         put_values(t, which);
-    if (from != NULL && bytes > 0)
+    if (from && bytes > 0)
         memcpy(accel_buffer_host(buffer), from, bytes);
     if (accel_buffer_put(buffer, &t->error) != VLY_OK)
         return failed_call(t, "copy");
@@ -322,13 +322,13 @@ bool attention_trial_check(attention_trial *t)
 
 bool attention_trial_open(attention_trial *t)
 {
-    return (t->plan != NULL || attention_trial_plan(t)) && make_buffers(t);
+    return (t->plan || attention_trial_plan(t)) && make_buffers(t);
 }
 
 bool attention_trial_poison(attention_trial *t)
 {
     for (uint32_t i = 0; i < ATTENTION_N_VALUES; i++)
-        if (is_output(t, i) && t->buffers[i].base != NULL &&
+        if (is_output(t, i) && t->buffers[i].base &&
             accel_buffer_put(&t->buffers[i], &t->error) != VLY_OK)
             return failed_call(t, "copy");
     return true;

@@ -7,12 +7,13 @@
 
 #include <math.h>
 #include <pthread.h>
+#include <stdbool.h>
 #include <string.h>
 
 typedef struct layout {
     int exponent_bits; /* 0: an integer */
     int mantissa_bits;
-    int has_inf;
+    bool has_inf;
 } layout;
 
 /* 2^e for -1022 <= e <= 1023: fields again, since ldexp is slow. */
@@ -28,17 +29,17 @@ static layout layout_of(uint32_t type)
 {
     switch (type) {
     case VLY_ELEMENT_F16:
-        return (layout){5, 10, 1};
+        return (layout){5, 10, true};
     case VLY_ELEMENT_BF16:
-        return (layout){8, 7, 1};
+        return (layout){8, 7, true};
     case VLY_ELEMENT_E4M3:
-        return (layout){4, 3, 0};
+        return (layout){4, 3, false};
     case VLY_ELEMENT_F32:
-        return (layout){8, 23, 1};
+        return (layout){8, 23, true};
     case VLY_ELEMENT_F64:
-        return (layout){11, 52, 1};
+        return (layout){11, 52, true};
     default:
-        return (layout){0, 0, 0};
+        return (layout){0, 0, false};
     }
 }
 

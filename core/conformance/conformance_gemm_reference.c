@@ -184,8 +184,8 @@ vly_status conformance_gemm_reference(const gemm_host *host, uint64_t batch,
     }
     for (uint64_t i = 0; i < n_rows; i++)
         for (uint64_t j = 0; j < n_cols; j++)
-            element(host, batch, rows[i], cols[j], a != NULL ? a + i * k : NULL,
-                    b != NULL ? b + j * k : NULL, &values[i * n_cols + j],
+            element(host, batch, rows[i], cols[j], a ? a + i * k : NULL,
+                    b ? b + j * k : NULL, &values[i * n_cols + j],
                     &bounds[i * n_cols + j]);
 out:
     vly_free(a);

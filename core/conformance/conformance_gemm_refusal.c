@@ -21,7 +21,7 @@ static bool refused(trial *t, const char *what, vly_status status,
                     vly_status wanted, const char *word)
 {
     if (status == wanted && strlen(t->error.message) >= 20 &&
-        strstr(t->error.message, word) != NULL)
+        strstr(t->error.message, word))
         return true;
     (void)accel_fail(t->trial,
                      "%s: status %d \"%s\", wanted %d and the word \"%s\"",
@@ -39,7 +39,7 @@ static bool desc_refused(trial *t, const vly_gemm_desc *desc, const char *what,
     t->error.message[0] = 0;
     vly_status status = t->gemm->plan_create(&t->trial->accelerator->device,
                                              desc, &plan, &t->error);
-    if (plan != NULL) {
+    if (plan) {
         t->gemm->plan_destroy(plan);
         (void)accel_fail(t->trial, "%s: a plan was made", what);
         return false;
@@ -254,7 +254,7 @@ uint32_t conformance_gemm_refusals(accel_trial *outer)
     t.gemm->plan_destroy(NULL); /* legal */
     if (t.gemm->supports(&t.desc, &t.error) != VLY_OK)
         return accel_fail(outer, "supports: %s", t.error.message);
-    if (outer->accelerator->device.options != NULL && !is_offered(&t))
+    if (outer->accelerator->device.options && !is_offered(&t))
         return accel_skip(outer, "%s", t.error.message);
     return wrong_descs(&t) && wrong_devices(&t) && check_runs(&t)
                ? VLY_CONFORMS

@@ -102,7 +102,7 @@ static uint32_t scenario_graph(accel_trial *trial)
         outcome = gemm_trial_untouched(&b, false);
     if (outcome == VLY_CONFORMS)
         outcome = gemm_trial_values(&b, accel_buffer_host(&b.tensors[GEMM_C]));
-    if (graph != NULL)
+    if (graph)
         memory->graph_destroy(device, graph);
     memory->stream_destroy(device, stream);
     gemm_trial_deinit(&b);
@@ -221,7 +221,7 @@ static uint32_t fail_each_allocation(accel_trial *trial)
         const bool has_failed = vly_memory_fail_at(0) == 0;
         if (status == VLY_E_UNSUPPORTED)
             return accel_skip(trial, "%s", error.message);
-        if (status != VLY_OK && plan != NULL)
+        if (status != VLY_OK && plan)
             return accel_fail(trial, "plan_create failed but gave a plan");
         accelerator->gemm.plan_destroy(plan);
         if (vly_conformance_live() != live)
@@ -285,8 +285,7 @@ static bool fits_stream(const accel_trial *trial)
 
 static bool fits_graph(const accel_trial *trial)
 {
-    return turn_is(trial, 5, 1) &&
-           trial->accelerator->memory.graph_begin != NULL;
+    return turn_is(trial, 5, 1) && trial->accelerator->memory.graph_begin;
 }
 
 static bool fits_memory(const accel_trial *trial)

@@ -105,7 +105,7 @@ uint32_t gemm_trial_init(gemm_trial *b, accel_trial *trial)
         return gemm_trial_failed(b, "supports");
     status =
         gemm->plan_create(&accelerator->device, &b->desc, &b->plan, &b->error);
-    if (status == VLY_E_UNSUPPORTED && accelerator->device.options != NULL &&
+    if (status == VLY_E_UNSUPPORTED && accelerator->device.options &&
         strlen(b->error.message) > 20)
         return accel_skip(trial, "%s", b->error.message);
     if (status != VLY_OK)
@@ -131,17 +131,21 @@ uint32_t gemm_trial_init(gemm_trial *b, accel_trial *trial)
 
 vly_status gemm_trial_put(gemm_trial *b)
 {
-    vly_status status = accel_buffer_put(&b->workspace, &b->error);
-    for (uint32_t i = 0; i < GEMM_N_TENSORS && status == VLY_OK; i++)
-        status = accel_buffer_put(&b->tensors[i], &b->error);
+    vly_status status = VLY_OK;
+    VLY_TRY(accel_buffer_put(&b->workspace, &b->error));
+    for (uint32_t i = 0; i < GEMM_N_TENSORS; i++)
+        VLY_TRY(accel_buffer_put(&b->tensors[i], &b->error));
+out:
     return status;
 }
 
 vly_status gemm_trial_get(gemm_trial *b)
 {
-    vly_status status = accel_buffer_get(&b->workspace, &b->error);
-    for (uint32_t i = 0; i < GEMM_N_TENSORS && status == VLY_OK; i++)
-        status = accel_buffer_get(&b->tensors[i], &b->error);
+    vly_status status = VLY_OK;
+    VLY_TRY(accel_buffer_get(&b->workspace, &b->error));
+    for (uint32_t i = 0; i < GEMM_N_TENSORS; i++)
+        VLY_TRY(accel_buffer_get(&b->tensors[i], &b->error));
+out:
     return status;
 }
 
@@ -202,7 +206,7 @@ uint32_t gemm_trial_values(gemm_trial *b, const void *c)
     host.tensors[GEMM_C] = c;
     if (!order || !values)
         outcome = accel_fail(b->trial, "out of memory for the reference");
-    for (uint64_t i = 0; order != NULL && i < most; i++)
+    for (uint64_t i = 0; order && i < most; i++)
         order[i] = i;
     for (uint64_t p = 0; p < desc->batch && outcome == VLY_CONFORMS; p++) {
         if (conformance_gemm_reference(&host, p, order, desc->m, order, desc->n,

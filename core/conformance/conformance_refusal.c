@@ -100,7 +100,7 @@ static bool refuse_runs(trial *t)
 static bool refuse_modulations(trial *t)
 {
     const vly_projection_desc *map = t->net->connectome->desc.projections;
-    bool modulated = t->desc->n_projections > 0 && map->learning != NULL &&
+    bool modulated = t->desc->n_projections > 0 && map->learning &&
                      map->learning->modulator.bursts != 0;
     const vly_input wrong[][2] = {
         {{.burst = t->burst, .neuron = t->desc->n_projections}},
@@ -228,7 +228,7 @@ static bool refuse_create(trial *t, const vly_net_desc *desc,
     vly_backend_net *made = NULL;
     vly_status status = t->backend->net_create(&t->conformance->device, desc,
                                                snapshot, &made, &error);
-    if (made != NULL) {
+    if (made) {
         t->backend->net_destroy(made);
         return trial_fail(t, "%s: net_create gives status %d and a net", what,
                           (int)status);
@@ -393,7 +393,7 @@ static bool refused_map(trial *t, vly_status status, const vly_error *error,
                         const char *map, const char *what)
 {
     return refused(t, status, error, true, what) &&
-           (strstr(error->message, map) != NULL ||
+           (strstr(error->message, map) ||
             trial_fail(t, "%s: the message does not name map %s: %s", what, map,
                        error->message));
 }

@@ -37,7 +37,7 @@ static void tell(const vly_conformance *c, const char *net,
 {
     const vly_conformance_result result = {net, scenario, outcome, text};
     counts->n[outcome]++;
-    if (c->on_result != NULL)
+    if (c->on_result)
         c->on_result(c->arg, &result);
 }
 
@@ -71,8 +71,8 @@ static void run_scenario(const vly_conformance *c, const conformance_net *net,
 {
     const char *name = net->entry->name;
     const char *reason = not_for(c, net, scenario->name);
-    if (reason != NULL) {
-        if (reason[0] != 0 && c->on_begin != NULL)
+    if (reason) {
+        if (reason[0] != 0 && c->on_begin)
             c->on_begin(c->arg, name, scenario->name);
         if (reason[0] != 0)
             tell(c, name, scenario->name, VLY_CONFORMANCE_SKIPPED, reason,
@@ -80,7 +80,7 @@ static void run_scenario(const vly_conformance *c, const conformance_net *net,
         return;
     }
     trial t;
-    if (c->on_begin != NULL)
+    if (c->on_begin)
         c->on_begin(c->arg, name, scenario->name);
     uint64_t live = vly_conformance_live();
     bool good = trial_init(&t, c, net) && scenario->run(&t);
@@ -131,8 +131,8 @@ static void run_net(const vly_conformance *c, const vly_conformance_case *entry,
         return;
     }
     if (is_supported(c, &net, counts))
-        for (const conformance_scenario *s = conformance_scenarios;
-             s->name != NULL; s++)
+        for (const conformance_scenario *s = conformance_scenarios; s->name;
+             s++)
             if (is_wanted(c->pattern, entry->name, s->name))
                 run_scenario(c, &net, s, counts);
     conformance_net_deinit(&net);
@@ -144,8 +144,8 @@ vly_conformance_counts vly_conformance_run(const vly_conformance *conformance)
     for (uint32_t i = 0; i < vly_conformance_count(); i++) {
         const vly_conformance_case entry = vly_conformance_get(i);
         bool wanted = false;
-        for (const conformance_scenario *s = conformance_scenarios;
-             s->name != NULL; s++)
+        for (const conformance_scenario *s = conformance_scenarios; s->name;
+             s++)
             wanted =
                 wanted || is_wanted(conformance->pattern, entry.name, s->name);
         if (wanted)

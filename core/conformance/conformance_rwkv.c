@@ -250,8 +250,7 @@ static uint32_t run_scenario(accel_trial *accel, uint32_t type)
                 failed_call(&t, "test data");
     good = good && run_variant(&t, 0, 0);
     const bool skipped = t.skipped != 0;
-    if (good && t.accelerator->memory.graph_begin != NULL &&
-        can_repeat(&t.data))
+    if (good && t.accelerator->memory.graph_begin && can_repeat(&t.data))
         good = run_variant(&t, 0, 1);
     if (good)
         good = run_variant(&t, 1, 0) || t.skipped != 0; /* refused by name */

@@ -112,11 +112,11 @@ static void lie_upon(rwkv_data *data, uint32_t slot, uint32_t twin)
 static void list_heads_in(rwkv_data *data)
 {
     const vly_rwkv_desc *desc = &data->desc;
-    const int is_first = (desc->flags & VLY_RWKV_FIRST) != 0;
+    const bool is_first = (desc->flags & VLY_RWKV_FIRST) != 0;
     for (uint32_t i = RWKV_r; i <= RWKV_v; i++)
         set_rows(data, i, RWKV_IN, desc->width, desc->type);
     for (uint32_t i = 0; i < 4; i++) {
-        const int is_lora = (desc->flags & VLY_RWKV_LORA) != 0;
+        const bool is_lora = (desc->flags & VLY_RWKV_LORA) != 0;
         if ((i == 2 && is_first) || (i == 3 && !is_lora))
             continue;
         set_rows(data, RWKV_lora_w + i, RWKV_IN,
@@ -137,8 +137,8 @@ static void list_heads(rwkv_data *data)
 {
     const vly_rwkv_desc *desc = &data->desc;
     const uint32_t width = desc->width;
-    const int is_prepare = desc->op == VLY_RWKV_PREPARE;
-    const int is_finish = desc->op == VLY_RWKV_FINISH;
+    const bool is_prepare = desc->op == VLY_RWKV_PREPARE;
+    const bool is_finish = desc->op == VLY_RWKV_FINISH;
     if (!is_finish)
         list_heads_in(data);
     for (uint32_t i = RWKV_wkv_r; is_prepare && i <= RWKV_wkv_b; i++)

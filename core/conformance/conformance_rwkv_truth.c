@@ -137,7 +137,7 @@ static void norm_row(rwkv_data *data, uint64_t row)
 {
     const vly_rwkv_desc *desc = &data->desc;
     const uint64_t batch = row / desc->seq;
-    const int is_last = (desc->flags & VLY_RWKV_LAST) != 0;
+    const bool is_last = (desc->flags & VLY_RWKV_LAST) != 0;
     const double *x = data->slot[RWKV_x].value + row * desc->width;
     const norm m = norm_of(x, desc->width, (double)desc->eps);
     if (is_last && row % desc->seq + 1 != data->length[batch])
@@ -248,8 +248,8 @@ static near value_of(rwkv_data *data, uint64_t row, uint64_t column)
 
 static void make_head(rwkv_data *data, uint64_t row, uint32_t first, head *h)
 {
-    const int has_g = data->desc.op == VLY_RWKV_STEP ||
-                      (data->desc.flags & VLY_RWKV_LORA) != 0;
+    const bool has_g = data->desc.op == VLY_RWKV_STEP ||
+                       (data->desc.flags & VLY_RWKV_LORA) != 0;
     double length = 0.0;
     for (uint32_t j = 0; j < DIM; j++) {
         const uint64_t column = first + j;
@@ -397,10 +397,9 @@ void rwkv_truth(rwkv_data *data)
     for (uint64_t row = 0; row < data->rows; row++) {
         if (!rwkv_row_is_there(data, row))
             continue;
-        if (rows[op] != NULL)
+        if (rows[op])
             rows[op](data, row);
-        for (uint32_t j = 0; heads[op] != NULL && j < data->desc.width;
-             j += DIM)
+        for (uint32_t j = 0; heads[op] && j < data->desc.width; j += DIM)
             heads[op](data, row, j);
     }
     if (op == VLY_RWKV_STEP)

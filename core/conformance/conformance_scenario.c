@@ -410,7 +410,7 @@ static bool scenario_strides(trial *t)
                sizeof(vly_projection_desc), desc.projection_size),
         spread(desc.stimuli, desc.n_stimuli, sizeof(vly_stimulus_desc),
                desc.stimulus_size)};
-    bool good = parts[0] != NULL && parts[1] != NULL && parts[2] != NULL;
+    bool good = parts[0] && parts[1] && parts[2];
     desc.areas = parts[0];
     desc.projections = parts[1];
     desc.stimuli = parts[2];
@@ -452,13 +452,12 @@ static bool create_failing(trial *t, uint64_t n, bool *came)
     vly_memory_fail_at(0);
     if (!*came)
         return true;
-    if (t->status != VLY_E_NOMEM || t->made != NULL)
+    if (t->status != VLY_E_NOMEM || t->made)
         return trial_fail(t,
                           "allocation %" PRIu64 " failed: net_create "
                           "gives %s and %s net, wanted VLY_E_NOMEM "
                           "and none",
-                          n, vly_status_name(t->status),
-                          t->made != NULL ? "a" : "no");
+                          n, vly_status_name(t->status), t->made ? "a" : "no");
     if (vly_memory_live() != live)
         return trial_fail(t,
                           "allocation %" PRIu64 " failed: net_create "

@@ -230,7 +230,7 @@ vly_conformance_case vly_conformance_get(uint32_t index)
 
 const vly_conformance_golden *vly_conformance_golden_of(const char *name)
 {
-    for (size_t i = 0; goldens[i].name != NULL; i++)
+    for (size_t i = 0; goldens[i].name; i++)
         if (strcmp(goldens[i].name, name) == 0)
             return &goldens[i];
     return NULL;

@@ -43,7 +43,7 @@ bool trial_init(trial *t, const vly_conformance *conformance,
                  .log_burst = UINT64_MAX};
     t->digests = vly_calloc((size_t)net->n_bursts, sizeof *t->digests);
     t->traced = vly_calloc((size_t)net->n_bursts, 1);
-    bool good = t->digests != NULL && t->traced != NULL;
+    bool good = t->digests && t->traced;
     for (int i = 0; i < 2; i++)
         good = guarded_init(&t->log[i], t->desc->n_neurons, 4) && good;
     return good || trial_fail(t, "out of memory");
@@ -60,7 +60,7 @@ void trial_deinit(trial *t)
 
 void trial_destroy(trial *t)
 {
-    if (t->made != NULL)
+    if (t->made)
         t->backend->net_destroy(t->made);
     t->made = NULL;
 }
@@ -198,12 +198,11 @@ bool trial_create(trial *t, const vly_backend *backend,
                                    .n_threads = device.n_threads};
     t->backend = backend;
     vly_status status = backend->net_create(
-        &device, t->desc,
-        snapshot != NULL ? snapshot : &t->net->connectome->start, &t->made,
-        &error);
+        &device, t->desc, snapshot ? snapshot : &t->net->connectome->start,
+        &t->made, &error);
     if (status == VLY_OK && !t->made)
         return trial_fail(t, "net_create returned ok and no net");
-    t->refused_options = status == VLY_E_UNSUPPORTED && device.options != NULL;
+    t->refused_options = status == VLY_E_UNSUPPORTED && device.options;
     return said(t, status, "net_create", &error) && write_again(t);
 }
 
@@ -298,7 +297,7 @@ static bool check_end(trial *t, const step *s, const trial_call *call)
                           "burst %" PRIu64 ": n_bursts_done is %" PRIu64
                           ", wanted 1 to %" PRIu64,
                           t->burst, done, run->n_bursts);
-    if (call->stop != NULL && *call->stop != 0 && done != 1)
+    if (call->stop && *call->stop != 0 && done != 1)
         return trial_fail(t,
                           "burst %" PRIu64 ": %" PRIu64 " bursts with stop "
                           "set, wanted 1",
@@ -320,10 +319,10 @@ static bool check_list(trial *t, const step *s, uint64_t k, uint64_t at)
     const vly_run *run = &s->made.run;
     uint64_t burst = t->burst + k;
     uint64_t digest = 0;
-    bool hashed = run->spike_gains != NULL || !t->net->has_feagi;
+    bool hashed = run->spike_gains || !t->net->has_feagi;
     for (uint64_t i = at; i < at + run->spike_counts[k]; i++) {
-        uint32_t gain = run->spike_gains != NULL ? run->spike_gains[i]
-                                                 : 1u << t->desc->feagi_q;
+        uint32_t gain =
+            run->spike_gains ? run->spike_gains[i] : 1u << t->desc->feagi_q;
         if (run->spikes[i] >= t->desc->n_neurons)
             return trial_fail(t,
                               "burst %" PRIu64 ": spike of neuron %u, there "

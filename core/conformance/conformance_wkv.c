@@ -54,7 +54,7 @@ static uint32_t run_scenario(accel_trial *accel, uint32_t type)
     good = good && run_variant(&t, 0, 0);
     const bool skipped = t.skipped != 0;
     /* run twice, a state in place would be that of two runs */
-    if (good && t.accelerator->memory.graph_begin != NULL && !entry->in_place)
+    if (good && t.accelerator->memory.graph_begin && !entry->in_place)
         good = run_variant(&t, 0, 1);
     if (good)
         good = run_variant(&t, 1, 0) || t.skipped != 0; /* refused by name */

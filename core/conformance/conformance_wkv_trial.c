@@ -109,8 +109,7 @@ static vly_status put_run(void *arg, void *stream, vly_error *error)
     const wkv_trial *t = arg;
     void *at[WKV_N_BUFFERS];
     for (uint32_t i = 0; i < WKV_N_BUFFERS; i++)
-        at[i] = t->buffers[i].base != NULL ? accel_buffer_device(&t->buffers[i])
-                                           : NULL;
+        at[i] = t->buffers[i].base ? accel_buffer_device(&t->buffers[i]) : NULL;
     const vly_wkv_run run = {.struct_size = sizeof run,
                              .reserved = t->reserved,
                              .r = at[WKV_R],

@@ -192,10 +192,12 @@ vly_status wkv_data_init(wkv_data *data, const wkv_case *entry, uint32_t type,
                          uint64_t seed, vly_error *error)
 {
     *data = (wkv_data){.entry = entry, .type = type, .seed = seed};
-    vly_status status = make_data(data, error);
+    vly_status status = VLY_OK;
+    VLY_TRY(make_data(data, error));
     const uint64_t heads = (uint64_t)entry->batch * entry->heads;
-    for (uint64_t i = 0; status == VLY_OK && i < heads; i++)
+    for (uint64_t i = 0; i < heads; i++)
         head_truth(data, i / entry->heads, i % entry->heads);
+out:
     return status;
 }
 

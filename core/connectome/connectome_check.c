@@ -143,11 +143,12 @@ static vly_status synapses_verify(const vly_file_view *file,
     if (!work.faults)
         return vly_fail_nomem(file->error, (uint64_t)n * 8, "a check");
     vly_thread_loop(n_threads, n, synapse_task, &work);
-    for (uint32_t p = 0; p < n && status == VLY_OK; p++)
+    for (uint32_t p = 0; p < n; p++)
         if (work.faults[p])
-            status = vly_file_damaged(
+            VLY_TRY(vly_file_damaged(
                 file, "projection %" PRIu32 " (map %s): %s", p,
-                connectome->projections[p].map, work.faults[p]);
+                connectome->projections[p].map, work.faults[p]));
+out:
     vly_free(work.faults);
     return status;
 }
@@ -167,12 +168,13 @@ static vly_status degrees_verify(const vly_file_view *file,
         for (uint32_t k = 0; k < from->n_neurons; k++)
             degrees[from->first + k] += at->row[k + 1] - at->row[k];
     }
-    for (uint32_t i = 0; i < desc->n_neurons && status == VLY_OK; i++)
+    for (uint32_t i = 0; i < desc->n_neurons; i++)
         if (degrees[i] != desc->out_degree[i])
-            status = vly_file_damaged(file,
-                                      "out_degree of neuron %" PRIu32
-                                      " is %" PRIu32 ", wanted %" PRIu64,
-                                      i, desc->out_degree[i], degrees[i]);
+            VLY_TRY(vly_file_damaged(file,
+                                     "out_degree of neuron %" PRIu32
+                                     " is %" PRIu32 ", wanted %" PRIu64,
+                                     i, desc->out_degree[i], degrees[i]));
+out:
     vly_free(degrees);
     return status;
 }

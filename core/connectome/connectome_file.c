@@ -97,8 +97,8 @@ static vly_status save_image(const vly_image *image, const char *path,
     if (!write_image(temporary.file, image, buffer))
         VLY_TRY(fail_io(error, path, "write"));
     VLY_TRY(vly_temporary_keep(&temporary, path, &held, error));
-    status = vly_folder_sync(target, error);
-    if (status == VLY_OK && lock) {
+    VLY_TRY(vly_folder_sync(target, error));
+    if (lock) {
         *lock = held;
         held = -1;
     }

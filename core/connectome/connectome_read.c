@@ -82,9 +82,8 @@ vly_status vly_connectome_synapses(const vly_connectome *connectome,
                                    double *weights, uint32_t *delays,
                                    vly_error *error)
 {
-    vly_status status = check_index(connectome, index, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(check_index(connectome, index, error));
     const vly_projection_desc *desc = &connectome->desc.projections[index];
     uint64_t have = connectome->projections[index].n_synapses;
     double unit = connectome->projections[index].unit;
@@ -108,5 +107,6 @@ vly_status vly_connectome_synapses(const vly_connectome *connectome,
     for (uint64_t k = 0; delays && k < n; k++)
         delays[k] =
             desc->base_delay + (desc->delay ? desc->delay[first + k] : 0u);
-    return VLY_OK;
+out:
+    return status;
 }

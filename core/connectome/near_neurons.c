@@ -39,11 +39,13 @@ static vly_status given_axis(const vly_near *near, const vly_area *area,
                                      .unit = "",
                                      .lo = -SPACE_MAX,
                                      .hi = SPACE_MAX};
-    vly_status status = vly_value_column(&maker, &scratch, &target,
-                                         &area->positions[axis], &column);
-    for (uint32_t i = 0; status == VLY_OK && i < area->n_neurons; i++)
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_value_column(&maker, &scratch, &target, &area->positions[axis],
+                             &column));
+    for (uint32_t i = 0; i < area->n_neurons; i++)
         positions[i][axis] =
             area->at[axis] + column.values[column.uniform ? 0 : i];
+out:
     vly_storage_deinit(&scratch);
     return status;
 }
@@ -66,10 +68,11 @@ static vly_status area_positions(const vly_near *near, const vly_area *area,
 {
     vly_status status = VLY_OK;
     if (area->has_positions)
-        for (int axis = 0; axis < 3 && status == VLY_OK; axis++)
-            status = given_axis(near, area, axis, positions, error);
+        for (int axis = 0; axis < 3; axis++)
+            VLY_TRY(given_axis(near, area, axis, positions, error));
     else if (area->has_voxels)
         voxel_positions(area, positions);
+out:
     return status;
 }
 

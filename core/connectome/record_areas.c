@@ -54,9 +54,8 @@ static vly_status model_check(const vly_record_reader *reader,
     area->name = vly_record_text(reader, record->name);
     if (!id || !area->name)
         return vly_file_damaged(reader->file, "an area without name or model");
-    vly_status status = model_find(reader, id, &area->model);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(model_find(reader, id, &area->model));
     if (!area->model)
         return vly_fail(reader->file->error, VLY_E_PARSE,
                         "%s: area %s: unknown model %s", reader->file->path,
@@ -81,7 +80,8 @@ static vly_status model_check(const vly_record_reader *reader,
         record->flags != area->model->flags)
         return vly_file_damaged(
             reader->file, "area %s does not fit its model %s", area->name, id);
-    return VLY_OK;
+out:
+    return status;
 }
 
 static bool shape_good(const vly_record_reader *reader,

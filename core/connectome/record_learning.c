@@ -224,9 +224,8 @@ static vly_status learning_read(vly_record_reader *reader, uint64_t index,
     const char *rule = vly_record_text(reader, record.rule);
     const vly_plasticity_info *info = NULL;
     const char *name = vly_record_text(reader, record.name);
-    vly_status status = rule_find(reader, rule, &info);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(rule_find(reader, rule, &info));
     const char *fault =
         record.projection != p || !name ? "its projection"
         : !info || info->short_term     ? "its rule is not known"
@@ -262,7 +261,8 @@ static vly_status learning_read(vly_record_reader *reader, uint64_t index,
         desc->modulator_area = (uint32_t)params[info->n_params + 1];
     reader->projection_descs[p].learning = desc;
     reader->projections[p].learning = given;
-    return VLY_OK;
+out:
+    return status;
 }
 
 vly_status vly_record_learnings(vly_record_reader *reader)

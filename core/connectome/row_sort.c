@@ -394,11 +394,13 @@ vly_status vly_rows_build(vly_rows *rows, uint32_t n, uint32_t n_threads,
         if (!rows[i].row)
             return vly_fail_nomem(error, n_rows * 8, "rows of a map");
     }
-    vly_status status = vly_buckets_build(rows, n, n_threads, storage, error);
-    for (uint32_t i = 0; i < n && status == VLY_OK; i++)
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_buckets_build(rows, n, n_threads, storage, error));
+    for (uint32_t i = 0; i < n; i++)
         if (rows[i].job.near)
-            status = vly_distance_build(&rows[i], n_threads, storage, error);
+            VLY_TRY(vly_distance_build(&rows[i], n_threads, storage, error));
         else if (!vly_buckets_suit(&rows[i].job))
-            status = pair_build(&rows[i], n_threads, storage, error);
+            VLY_TRY(pair_build(&rows[i], n_threads, storage, error));
+out:
     return status;
 }

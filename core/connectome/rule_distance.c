@@ -217,10 +217,10 @@ static vly_status bernoulli_build(distance_work *work, uint32_t n_slots,
     seek_all(work, n_slots);
     for (uint32_t k = 0; k < work->job->n_from; k++)
         work->row[k + (size_t)1] += work->row[k];
-    vly_status status =
-        targets_alloc(work, work->row[work->job->n_from], storage, error);
-    if (status == VLY_OK)
-        seek_all(work, n_slots);
+    vly_status status = VLY_OK;
+    VLY_TRY(targets_alloc(work, work->row[work->job->n_from], storage, error));
+    seek_all(work, n_slots);
+out:
     return status;
 }
 

@@ -182,14 +182,16 @@ vly_status vly_given_delays(vly_maker *maker, vly_made_pair *made)
     if (least == most)
         return VLY_OK;
     edges_of part = {.made = made};
-    vly_status status = vly_delays_memory(maker, made, most - least);
-    for (uint64_t i = 0; status == VLY_OK && i < made->n_synapses; i++) {
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_delays_memory(maker, made, most - least));
+    for (uint64_t i = 0; i < made->n_synapses; i++) {
         const uint32_t delay = edges->delay[edge_of(&part, i)] - least;
         if (made->far)
             made->far[i] = (uint16_t)delay;
         else
             made->delay[i] = (uint8_t)delay;
     }
+out:
     made->delay_max = most - least;
     return status;
 }

@@ -68,9 +68,10 @@ vly_status vly_failover_keep(vly_net *net, vly_error *error)
 {
     vly_state *state = NULL;
     uint64_t begin = vly_clock_ns();
-    vly_status status = vly_state_take(net, &state, error);
-    if (status == VLY_OK)
-        vly_failover_replace(net, state, vly_clock_ns() - begin);
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_state_take(net, &state, error));
+    vly_failover_replace(net, state, vly_clock_ns() - begin);
+out:
     return status;
 }
 
@@ -164,11 +165,11 @@ out:
 static vly_status revive(vly_net *net, vly_error *error)
 {
     const vly_failover *failover = net->failover;
-    vly_status status =
-        vly_net_revive(net, failover->state, failover->backend,
-                       failover->n_threads, &failover->injected, error);
-    if (status == VLY_OK)
-        net->dead = (vly_error)VLY_ERROR_INIT;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_net_revive(net, failover->state, failover->backend,
+                           failover->n_threads, &failover->injected, error));
+    net->dead = (vly_error)VLY_ERROR_INIT;
+out:
     return status;
 }
 

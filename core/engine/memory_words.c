@@ -244,12 +244,11 @@ static vly_status read_cell(word_reader *from, vly_memory_area *area,
         from->fault = "a pattern or its neuron";
         return VLY_OK;
     }
-    vly_status status =
-        vly_memory_table_put(table, index, &pattern, lifespan, error);
-    if (status == VLY_OK) {
-        table->cells[index].longterm = longterm;
-        table->n_longterm += longterm;
-    }
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_memory_table_put(table, index, &pattern, lifespan, error));
+    table->cells[index].longterm = longterm;
+    table->n_longterm += longterm;
+out:
     return status;
 }
 

@@ -74,14 +74,13 @@ vly_status vly_net_bound_stats(vly_net *net, uint32_t index,
                                vly_bound_stats *stats, vly_error *error)
 {
     vly_bound_stats made;
-    vly_status status = vly_struct_check(stats, sizeof *stats, "stats", error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_struct_check(stats, sizeof *stats, "stats", error));
     if (!find(net, index, &made))
         return vly_fail(error, VLY_E_INVALID,
                         "field %u of the net, which has fewer", index);
-    status = count_field(net, &made, error);
-    if (status == VLY_OK)
-        (void)vly_struct_fill(stats, &made, sizeof made);
+    VLY_TRY(count_field(net, &made, error));
+    (void)vly_struct_fill(stats, &made, sizeof made);
+out:
     return status;
 }

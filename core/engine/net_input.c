@@ -95,8 +95,9 @@ static vly_status check_all(const vly_area_desc *desc, const uint32_t *indices,
         bad |= (uint32_t)(indices[i] >= desc->n_neurons) |
                (uint32_t) !(values[i] >= range.lo) |
                (uint32_t) !(values[i] <= range.hi);
-    for (uint32_t i = 0; bad != 0 && i < n && status == VLY_OK; i++)
-        status = check_one(desc, indices[i], values[i], range, error);
+    for (uint32_t i = 0; bad != 0 && i < n; i++)
+        VLY_TRY(check_one(desc, indices[i], values[i], range, error));
+out:
     return status;
 }
 

@@ -326,10 +326,11 @@ vly_status vly_net_rerun(vly_net *net, uint64_t until, vly_error *error)
     vly_status status = VLY_OK;
     net->running = true;
     net->rerunning = true;
-    while (net->burst < until && status == VLY_OK) {
+    while (net->burst < until) {
         uint64_t done = 0;
-        status = run_chunk(net, until - net->burst, &done, error);
+        VLY_TRY(run_chunk(net, until - net->burst, &done, error));
     }
+out:
     net->rerunning = false;
     net->running = false;
     return status;

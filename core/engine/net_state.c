@@ -88,9 +88,10 @@ out:
 
 vly_status vly_net_snapshot(vly_net *net, vly_state **state, vly_error *error)
 {
-    vly_status status = take(net, state, error);
-    if (status == VLY_OK)
-        (*state)->connectome_digest = vly_connectome_digest(net->connectome, 0);
+    vly_status status = VLY_OK;
+    VLY_TRY(take(net, state, error));
+    (*state)->connectome_digest = vly_connectome_digest(net->connectome, 0);
+out:
     return status;
 }
 
@@ -221,9 +222,11 @@ static vly_status add_pending(vly_pending *pending, const vly_pending *more,
                               vly_error *error)
 {
     uint64_t n = more ? more->n : 0;
-    vly_status status = vly_pending_reserve(pending, n, error);
-    for (uint64_t i = 0; i < n && status == VLY_OK; i++)
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_pending_reserve(pending, n, error));
+    for (uint64_t i = 0; i < n; i++)
         vly_pending_append(pending, &more->entries[i]);
+out:
     return status;
 }
 

@@ -59,9 +59,10 @@ vly_status vly_pending_reserve(vly_pending *pending, uint64_t n,
 vly_status vly_pending_add(vly_pending *pending, const vly_pending_input *entry,
                            vly_error *error)
 {
-    vly_status status = vly_pending_reserve(pending, 1, error);
-    if (status == VLY_OK)
-        vly_pending_append(pending, entry);
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_pending_reserve(pending, 1, error));
+    vly_pending_append(pending, entry);
+out:
     return status;
 }
 

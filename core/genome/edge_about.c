@@ -56,7 +56,7 @@ static vly_status take_frame(about_reader *reader, vly_sonata_frame *frame)
             .delay = frame->has[VLY_SONATA_DELAY] != 0,
             .nsyns = frame->has[VLY_SONATA_NSYNS] != 0,
             .types = frame->has[VLY_SONATA_TYPE] != 0};
-        if (reader->take == NULL)
+        if (!reader->take)
             return VLY_OK;
         vly_status status = reader->take(reader->context, &edges);
         reader->ended = status != VLY_OK;

@@ -119,11 +119,12 @@ static vly_status add_synapses(sonata_list *list, const vly_edge *edge,
                  n);
         return fail_edge(list, set, index, sentence);
     }
-    for (uint32_t k = 0; k < (uint32_t)n && status == VLY_OK; k++) {
-        status = vly_edges_add(&list->maker, edge, &wrong, sentence);
-        if (status == VLY_OK && wrong != VLY_EDGE_PARTS)
-            status = fail_edge(list, set_of(list, wrong), index, sentence);
+    for (uint32_t k = 0; k < (uint32_t)n; k++) {
+        VLY_TRY(vly_edges_add(&list->maker, edge, &wrong, sentence));
+        if (wrong != VLY_EDGE_PARTS)
+            VLY_TRY(fail_edge(list, set_of(list, wrong), index, sentence));
     }
+out:
     return status;
 }
 
@@ -217,8 +218,9 @@ static vly_status receive_edges(sonata_list *list, uint32_t n, uint64_t *so_far)
             !vly_child_receive(&list->child, &block->sets[set],
                                n * sizeof(block->sets[set].whole[0])))
             return VLY_E_PARSE; /* its exit status gives the reason */
-    for (uint32_t i = 0; i < n && status == VLY_OK; i++)
-        status = add_edge(list, *so_far + i, i);
+    for (uint32_t i = 0; i < n; i++)
+        VLY_TRY(add_edge(list, *so_far + i, i));
+out:
     *so_far += n;
     list->ended = status != VLY_OK;
     return status;
@@ -243,7 +245,7 @@ static vly_status receive_all(sonata_list *list)
     vly_sonata_frame frame;
     uint64_t so_far = 0;
     vly_status status = VLY_OK;
-    while (status == VLY_OK && !list->ended) {
+    while (!list->ended) {
         if (!vly_child_receive(&list->child, &frame, sizeof(frame)) ||
             !frame_good(list, &frame, so_far))
             return VLY_E_PARSE;
@@ -255,13 +257,14 @@ static vly_status receive_all(sonata_list *list)
         } else if (frame.kind == VLY_SONATA_LEFT) {
             keep_left(list, frame.text);
         } else if (frame.kind == VLY_SONATA_EDGES) {
-            status = receive_edges(list, frame.n, &so_far);
+            VLY_TRY(receive_edges(list, frame.n, &so_far));
         } else {
             list->ended = true;
             if (frame.kind == VLY_SONATA_FAILED)
-                status = vly_fail(list->error, VLY_E_PARSE, "%s", frame.text);
+                VLY_TRY(vly_fail(list->error, VLY_E_PARSE, "%s", frame.text));
         }
     }
+out:
     return status;
 }
 

@@ -146,9 +146,10 @@ vly_status vly_edge_types_init(vly_edge_types *types, FILE *file,
 {
     types_reader reader = {.types = types};
     *types = (vly_edge_types){.name = name};
-    vly_status status = vly_csv_init_blanks(&reader.csv, file, name, error);
-    if (status == VLY_OK)
-        status = read_all(&reader);
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_csv_init_blanks(&reader.csv, file, name, error));
+    VLY_TRY(read_all(&reader));
+out:
     vly_csv_deinit(&reader.csv);
     return status;
 }

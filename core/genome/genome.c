@@ -59,10 +59,10 @@ static vly_status read_step(vly_reader *reader, const vly_toml_node *run,
         return vly_value_ranged(reader, dt, "dt_ms", 1e-4, 1000, dt_ms);
     if (!rate)
         return VLY_OK;
-    vly_status status =
-        vly_value_ranged(reader, rate, "rate_hz", 1, 1e7, &number);
-    if (status == VLY_OK)
-        *dt_ms = 1000 / number;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_value_ranged(reader, rate, "rate_hz", 1, 1e7, &number));
+    *dt_ms = 1000 / number;
+out:
     return status;
 }
 

@@ -198,9 +198,11 @@ vly_status vly_models_read(vly_reader *reader)
     const vly_toml_node *models = vly_toml_get(&reader->root, "model");
     if (!models)
         return VLY_OK;
-    vly_status status = vly_reader_table(reader, models, "model");
-    for (uint32_t i = 0; status == VLY_OK && i < models->n_children; i++)
-        status = read_model(reader, &models->u.children[i]);
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_reader_table(reader, models, "model"));
+    for (uint32_t i = 0; i < models->n_children; i++)
+        VLY_TRY(read_model(reader, &models->u.children[i]));
+out:
     return status;
 }
 
@@ -306,11 +308,9 @@ static vly_status find_model(vly_reader *reader, const vly_toml_node *node,
     VLY_TRY(vly_reader_string(reader, item, "model", &name));
     *table = vly_toml_get(vly_toml_get(&reader->root, "model"), name);
     if (*table)
-        status = model_type(reader, *table, &area->model);
+        VLY_TRY(model_type(reader, *table, &area->model));
     else if (!(area->model = find(reader, name)))
-        status = no_model(reader, item, "model", name, true);
-    if (status != VLY_OK)
-        return status;
+        VLY_TRY(no_model(reader, item, "model", name, true));
     area->model_name = vly_strdup(name);
     if (!area->model_name)
         return vly_reader_nomem(reader, strlen(name) + 1, "a name");

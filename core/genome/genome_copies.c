@@ -44,7 +44,7 @@ static bool copy_node(const vly_toml_node *from, vly_toml_node *to)
         if (!good)
             return false;
     }
-    return to->u.children != NULL || from->n_children == 0;
+    return to->u.children || from->n_children == 0;
 }
 
 /* ---- names -------------------------------------------------------------- */

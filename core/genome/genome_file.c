@@ -133,9 +133,10 @@ vly_status vly_edges_keep(vly_reader *reader, vly_edge_list *edges)
 
 vly_status vly_file_keep_name(vly_reader *reader, const char *name, char **out)
 {
-    vly_status status = vly_reader_alloc(reader, strlen(name) + 1, 1, out);
-    if (status == VLY_OK)
-        memcpy(*out, name, strlen(name));
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_reader_alloc(reader, strlen(name) + 1, 1, out));
+    memcpy(*out, name, strlen(name));
+out:
     return status;
 }
 

@@ -81,10 +81,10 @@ static vly_status add_number(vly_reader *reader, vly_toml_node *table,
                              double number)
 {
     vly_toml_node *node = NULL;
-    vly_status status =
-        add_child(reader, table, like, key, VLY_TOML_FLOAT, &node);
-    if (status == VLY_OK)
-        node->u.number = number;
+    vly_status status = VLY_OK;
+    VLY_TRY(add_child(reader, table, like, key, VLY_TOML_FLOAT, &node));
+    node->u.number = number;
+out:
     return status;
 }
 
@@ -248,11 +248,12 @@ static vly_status make_relay(vly_reader *reader, vly_toml_node *area)
         {"v_th_mv", 0.5},
         {"t_ref_ms", 0.0},
     };
-    vly_status status = add_text(reader, area, area, "model", "lif_psc_delta");
-    for (uint32_t i = 0;
-         status == VLY_OK && i < sizeof(values) / sizeof(values[0]); i++)
-        status =
-            add_number(reader, area, area, values[i].key, values[i].number);
+    vly_status status = VLY_OK;
+    VLY_TRY(add_text(reader, area, area, "model", "lif_psc_delta"));
+    for (uint32_t i = 0; i < sizeof(values) / sizeof(values[0]); i++)
+        VLY_TRY(
+            add_number(reader, area, area, values[i].key, values[i].number));
+out:
     return status;
 }
 
@@ -368,9 +369,10 @@ static vly_status check_list(vly_reader *reader, const vly_toml_node *node,
     for (uint32_t i = 0; i < list->n; i++)
         spikes[i] = (listed_spike){list->bursts[i], i};
     qsort(spikes, list->n, sizeof(*spikes), compare_listed);
-    for (uint32_t i = 1; status == VLY_OK && i < list->n; i++)
+    for (uint32_t i = 1; i < list->n; i++)
         if (spikes[i].burst == spikes[i - 1].burst)
-            status = refuse_twice(reader, node, what, &spikes[i - 1]);
+            VLY_TRY(refuse_twice(reader, node, what, &spikes[i - 1]));
+out:
     vly_free(spikes);
     return status;
 }
@@ -434,7 +436,8 @@ vly_status vly_generators_check(vly_reader *reader)
     for (uint32_t i = 0; i < reader->n_generators; i++)
         reader->genome->areas[reader->generators[i]].generator =
             reader->generator_names[i];
-    for (uint32_t s = first; status == VLY_OK && s < reader->n_stimuli; s++)
-        status = check_lists(reader, &reader->stimuli[s]);
+    for (uint32_t s = first; s < reader->n_stimuli; s++)
+        VLY_TRY(check_lists(reader, &reader->stimuli[s]));
+out:
     return status;
 }

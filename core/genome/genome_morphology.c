@@ -223,9 +223,11 @@ vly_status vly_morphologies_read(vly_reader *reader)
     const vly_toml_node *all = vly_toml_get(&reader->root, "morphology");
     if (!all)
         return VLY_OK;
-    vly_status status = vly_reader_table(reader, all, "morphology");
-    for (uint32_t i = 0; status == VLY_OK && i < all->n_children; i++)
-        status = read_morphology(reader, &all->u.children[i]);
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_reader_table(reader, all, "morphology"));
+    for (uint32_t i = 0; i < all->n_children; i++)
+        VLY_TRY(read_morphology(reader, &all->u.children[i]));
+out:
     return status;
 }
 
@@ -267,9 +269,10 @@ vly_status vly_map_function(vly_reader *reader, vly_map_entry *map)
                                    "%s has no morphology, rule function wants "
                                    "it (or name the function as the rule)",
                                    map->label);
-    vly_status status = find_morphology(reader, node, FUNCTION, &item);
-    if (status == VLY_OK)
-        status = read_function(reader, item, map);
+    vly_status status = VLY_OK;
+    VLY_TRY(find_morphology(reader, node, FUNCTION, &item));
+    VLY_TRY(read_function(reader, item, map));
+out:
     map->rule = map->mapper;
     return status;
 }
@@ -313,8 +316,10 @@ vly_status vly_map_shape(vly_reader *reader, vly_map_entry *map)
             item ? "both" : "neither", kinds[kind]);
     vly_status status = VLY_OK;
     if (!item)
-        status = find_morphology(reader, morphology, kind, &item);
-    return status == VLY_OK ? read_kind(reader, item, kind, map) : status;
+        VLY_TRY(find_morphology(reader, morphology, kind, &item));
+    VLY_TRY(read_kind(reader, item, kind, map));
+out:
+    return status;
 }
 
 /* ---- checks of a cell --------------------------------------------------- */

@@ -149,9 +149,11 @@ vly_status vly_value_bursts(vly_reader *reader, const vly_toml_node *node,
                             const char *what, uint64_t *out)
 {
     double ms = 0;
-    vly_status status = read_bursts(reader, node, what, &ms, out);
-    return status == VLY_OK ? vly_value_rounded(reader, node, what, ms, *out)
-                            : status;
+    vly_status status = VLY_OK;
+    VLY_TRY(read_bursts(reader, node, what, &ms, out));
+    VLY_TRY(vly_value_rounded(reader, node, what, ms, *out));
+out:
+    return status;
 }
 
 vly_status vly_value_listed(vly_reader *reader, const vly_toml_node *node,
@@ -159,9 +161,10 @@ vly_status vly_value_listed(vly_reader *reader, const vly_toml_node *node,
                             uint64_t *n_rounded)
 {
     double ms = 0;
-    vly_status status = read_bursts(reader, node, what, &ms, out);
-    if (status == VLY_OK)
-        *n_rounded += vly_value_off_grid(ms, reader->genome->dt_ms);
+    vly_status status = VLY_OK;
+    VLY_TRY(read_bursts(reader, node, what, &ms, out));
+    *n_rounded += vly_value_off_grid(ms, reader->genome->dt_ms);
+out:
     return status;
 }
 

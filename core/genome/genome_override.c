@@ -179,9 +179,10 @@ static vly_status make_copy(vly_reader *reader, const vly_toml_node *at,
                             vly_toml_node *areas, const char *key,
                             vly_toml_node **table)
 {
-    vly_status status = make_table(reader, areas, key, table);
-    if (status == VLY_OK)
-        (*table)->set = at->set;
+    vly_status status = VLY_OK;
+    VLY_TRY(make_table(reader, areas, key, table));
+    (*table)->set = at->set;
+out:
     return status;
 }
 

@@ -388,10 +388,12 @@ static vly_status add_cell(vly_reader *reader, const vly_map_entry *map,
     if (!(synapses > 0))
         return add_empty(reader, map, cell);
     *n_synapses += synapses;
-    vly_status status = make_pairs(reader, map, cell);
-    if (status == VLY_OK && map->rule == VLY_RULE_VECTORS &&
+    vly_status status = VLY_OK;
+    VLY_TRY(make_pairs(reader, map, cell));
+    if (map->rule == VLY_RULE_VECTORS &&
         !vectors_reach(reader->genome, map, cell))
-        status = note_empty(reader, map, cell);
+        VLY_TRY(note_empty(reader, map, cell));
+out:
     return status;
 }
 

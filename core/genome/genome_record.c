@@ -241,12 +241,13 @@ static vly_status add_field(vly_reader *reader, const record_entry *entry,
         return vly_reader_fail(
             reader, node, "%s stands twice in fields, wanted each once", name);
     *taken |= UINT64_C(1) << field;
-    for (uint32_t i = 0; i < entry->areas.n && status == VLY_OK; i++) {
+    for (uint32_t i = 0; i < entry->areas.n; i++) {
         const vly_area *area = area_of(reader, entry, i);
         field = find_field(area->model, name);
-        status = field < area->model->n_fields ? add(reader, entry, i, field)
-                                               : no_field(reader, node, area);
+        VLY_TRY(field < area->model->n_fields ? add(reader, entry, i, field)
+                                              : no_field(reader, node, area));
     }
+out:
     return status;
 }
 
@@ -481,9 +482,11 @@ vly_status vly_records_read(vly_reader *reader)
     uint32_t n_groups = 0;
     if (!records)
         return VLY_OK;
-    vly_status status = vly_reader_tables(reader, records, "record");
-    for (uint32_t i = 0; status == VLY_OK && i < records->n_children; i++)
-        status = read_record(reader, &records->u.children[i], &n_groups);
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_reader_tables(reader, records, "record"));
+    for (uint32_t i = 0; i < records->n_children; i++)
+        VLY_TRY(read_record(reader, &records->u.children[i], &n_groups));
+out:
     return status;
 }
 

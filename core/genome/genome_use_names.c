@@ -207,7 +207,7 @@ static vly_status nth_end(vly_reader *reader, const vly_use_names *names,
         }
         for (uint32_t i = 0; term.n > 0; i++) {
             VLY_TRY(add_area(reader, names, &term, i, "+", out));
-            if (*out == NULL || strlen(*out) == length)
+            if (!*out || strlen(*out) == length)
                 break;
             length = strlen(*out);
         }

@@ -92,15 +92,16 @@ static vly_status read_clip(vly_reader *reader, const vly_toml_node *node,
 {
     if (node->kind != VLY_TOML_ARRAY || node->n_children != 2)
         return vly_reader_wrong(reader, node, "clip", "a list [low, high]");
-    vly_status status = clip_side(reader, &node->u.children[0], lo);
-    if (status == VLY_OK)
-        status = clip_side(reader, &node->u.children[1], hi);
-    if (status == VLY_OK && !(*lo < *hi)) {
+    vly_status status = VLY_OK;
+    VLY_TRY(clip_side(reader, &node->u.children[0], lo));
+    VLY_TRY(clip_side(reader, &node->u.children[1], hi));
+    if (!(*lo < *hi)) {
         char a[VLY_NUMBER_SIZE], b[VLY_NUMBER_SIZE];
         return vly_reader_fail(
             reader, node, "clip is [%s, %s], wanted the lower bound first",
             vly_toml_print_number(*lo, a), vly_toml_print_number(*hi, b));
     }
+out:
     return status;
 }
 

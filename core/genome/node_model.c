@@ -334,9 +334,9 @@ static vly_status expand_area(vly_reader *reader, vly_toml_node *area)
     model->kind = VLY_TOML_BOOL;
     model->n_children = 0;
     vly_toml_remove(area, "model");
-    status = expand(&of);
-    if (status == VLY_OK)
-        status = add_text(reader, area, &item, "model", of.model->id);
+    VLY_TRY(expand(&of));
+    VLY_TRY(add_text(reader, area, &item, "model", of.model->id));
+out:
     vly_node_types_deinit(&of.types);
     vly_free(of.ids);
     vly_toml_deinit(&item);
@@ -349,11 +349,12 @@ vly_status vly_node_models_expand(vly_reader *reader)
     vly_status status = VLY_OK;
     if (!areas || areas->kind != VLY_TOML_TABLE)
         return VLY_OK;
-    for (uint32_t i = 0; i < areas->n_children && status == VLY_OK; i++) {
+    for (uint32_t i = 0; i < areas->n_children; i++) {
         vly_toml_node *area = &areas->u.children[i];
         const vly_toml_node *model = vly_toml_get(area, "model");
         if (model && model->kind == VLY_TOML_TABLE)
-            status = expand_area(reader, area);
+            VLY_TRY(expand_area(reader, area));
     }
+out:
     return status;
 }

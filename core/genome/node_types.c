@@ -134,9 +134,10 @@ vly_status vly_node_types_init(vly_node_types *types, FILE *file,
 {
     types_reader reader = {.types = types};
     *types = (vly_node_types){.name = name};
-    vly_status status = vly_csv_init_blanks(&reader.csv, file, name, error);
-    if (status == VLY_OK)
-        status = read_all(&reader, column);
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_csv_init_blanks(&reader.csv, file, name, error));
+    VLY_TRY(read_all(&reader, column));
+out:
     vly_csv_deinit(&reader.csv);
     return status;
 }
@@ -299,11 +300,11 @@ vly_status vly_node_params_find(const char *text, size_t n, const char *name,
                                 vly_error *error)
 {
     one_member one = {.name = member};
-    vly_status status = read_object(text, n, name, find_member, &one, error);
-    if (status == VLY_OK) {
-        *has = one.has;
-        *value = one.has ? one.value + 0.0 : *value; /* -0 becomes 0 */
-    }
+    vly_status status = VLY_OK;
+    VLY_TRY(read_object(text, n, name, find_member, &one, error));
+    *has = one.has;
+    *value = one.has ? one.value + 0.0 : *value; /* -0 becomes 0 */
+out:
     return status;
 }
 

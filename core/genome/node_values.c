@@ -146,25 +146,26 @@ static vly_status receive_all(node_values *of)
     uint64_t so_far = 0;
     bool broke = false;
     vly_status status = VLY_OK;
-    while (status == VLY_OK && !of->ended && !broke) {
+    while (!of->ended && !broke) {
         if (!vly_child_receive(&of->child, &frame, sizeof(frame)))
             break;
         frame.text[sizeof(frame.text) - 1] = 0;
         const bool all = of->n > 0 && so_far == of->n;
         if (frame.kind == VLY_NODES_FAILED) {
             of->ended = true;
-            status = vly_fail(&of->why, VLY_E_PARSE, "%s", frame.text);
+            VLY_TRY(vly_fail(&of->why, VLY_E_PARSE, "%s", frame.text));
         } else if (frame.kind == VLY_NODES_BEGIN && of->n == 0) {
-            status = begin(of, &frame);
+            VLY_TRY(begin(of, &frame));
         } else if (frame.kind == VLY_NODES_NODES) {
             broke = of->n == 0 || !receive_nodes(of, frame.n, &so_far);
         } else if (frame.kind == VLY_NODES_VALUES && all) {
-            status = receive_group(of, &frame, &broke);
+            VLY_TRY(receive_group(of, &frame, &broke));
         } else {
             of->ended = frame.kind == VLY_NODES_END && all;
             broke = !of->ended;
         }
     }
+out:
     return status;
 }
 
@@ -437,12 +438,10 @@ vly_status vly_values_from_nodes(vly_reader *reader, const vly_toml_node *node,
         return vly_reader_fail_key(reader, of.params_dir,
                                    "dynamics_params_dir without "
                                    "node_types_file, wanted both");
-    status = read_all(&of, &ask);
-    if (status == VLY_OK) {
-        *values = of.part;
-        *n = of.n;
-        of.part = NULL;
-    }
+    VLY_TRY(read_all(&of, &ask));
+    *values = of.part;
+    *n = of.n;
+    of.part = NULL;
 out:
     deinit(&of);
     return status;

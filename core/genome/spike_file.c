@@ -269,7 +269,7 @@ static vly_status take_spikes(void *context, uint64_t first, uint32_t n,
     sonata_spikes *of = context;
     vly_status status = VLY_OK;
     char sentence[VLY_SPIKE_SENTENCE];
-    for (uint32_t i = 0; i < n && status == VLY_OK; i++) {
+    for (uint32_t i = 0; i < n; i++) {
         vly_file_spike spike = {.place = (uint32_t)(first + i)};
         const char *set = "timestamps";
         bool good = vly_spike_burst(of->spec, times_ms[i], of->list,
@@ -286,8 +286,9 @@ static vly_status take_spikes(void *context, uint64_t first, uint32_t n,
                             "%.300s: /spikes/%.60s/%s[%" PRIu64 "] is %s",
                             of->path, of->name, set, first + i, sentence);
         spike.neuron = (uint32_t)nodes[i];
-        status = vly_spike_list_add(of->list, &spike, of->path, error);
+        VLY_TRY(vly_spike_list_add(of->list, &spike, of->path, error));
     }
+out:
     return status;
 }
 

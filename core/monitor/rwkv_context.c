@@ -213,7 +213,7 @@ typedef struct feed {
 
 static uint32_t length_of(const feed *f, uint32_t sequence)
 {
-    return f->lengths != NULL ? f->lengths[sequence] : f->n;
+    return f->lengths ? f->lengths[sequence] : f->n;
 }
 
 static vly_status check_feed(const vly_rwkv_context *context, const feed *f,
@@ -254,7 +254,7 @@ static vly_status put_tokens(vly_rwkv_context *context, const rwkv_pass *pass,
             tokens[(size_t)s * pass->seq + t] =
                 t < n ? (int32_t)f->tokens[(size_t)s * f->n + done + t] : 0;
     }
-    if (pass->chain != NULL) {
+    if (pass->chain) {
         *rwkv_own_token(context) = tokens[0];
         return VLY_OK;
     }
@@ -288,10 +288,12 @@ static vly_status get_own(vly_rwkv_context *context, float *to,
     const float *own = rwkv_own_logits(context);
     const size_t bytes =
         (size_t)context->model->info.sizes.vocabulary * sizeof *own;
-    vly_status status = context->model->parts.memory.stream_wait(
-        context->model->parts.device.index, context->stream, error);
-    if (status == VLY_OK && to != NULL && to != own)
+    vly_status status = VLY_OK;
+    VLY_TRY(context->model->parts.memory.stream_wait(
+        context->model->parts.device.index, context->stream, error));
+    if (to && to != own)
         memcpy(to, own, bytes);
+out:
     return status;
 }
 
@@ -302,15 +304,14 @@ static vly_status get_logits(vly_rwkv_context *context, const rwkv_pass *pass,
     const int32_t *lengths =
         context->host + (size_t)context->n * context->chunk;
     vly_status status = VLY_OK;
-    if (pass->chain != NULL) {
+    if (pass->chain) {
         const bool all = (context->flags & VLY_RWKV_ALL_LOGITS) != 0;
-        const bool wanted =
-            f->logits != NULL && (all || done + 1 == length_of(f, 0));
+        const bool wanted = f->logits && (all || done + 1 == length_of(f, 0));
         return get_own(
             context, wanted ? f->logits + (all ? done * vocabulary : 0) : NULL,
             error);
     }
-    for (uint32_t s = 0; s < context->n && f->logits != NULL; s++) {
+    for (uint32_t s = 0; s < context->n && f->logits; s++) {
         const uint32_t n = (uint32_t)lengths[s];
         if (n == 0)
             continue;
@@ -348,22 +349,22 @@ vly_status rwkv_own(vly_rwkv_context *context, vly_error *error)
         RWKV_ALIGN;
     void *made = NULL;
     vly_status status = VLY_OK;
-    if (context->own != NULL)
+    if (context->own)
         return VLY_OK;
-    if (memory->alloc_host != NULL && memory->free_host != NULL)
-        status = memory->alloc_host(context->model->parts.device.index, bytes,
-                                    &made, error);
+    if (memory->alloc_host && memory->free_host)
+        VLY_TRY(memory->alloc_host(context->model->parts.device.index, bytes,
+                                   &made, error));
     else if (!(made = vly_malloc(bytes, 1)))
-        status = vly_fail_nomem(error, bytes, "a model's context");
-    if (status == VLY_OK)
-        context->own = made;
+        VLY_TRY(vly_fail_nomem(error, bytes, "a model's context"));
+    context->own = made;
+out:
     return status;
 }
 
 void rwkv_own_free(vly_rwkv_context *context)
 {
     const vly_memory *memory = &context->model->parts.memory;
-    if (memory->free_host != NULL && memory->alloc_host != NULL)
+    if (memory->free_host && memory->alloc_host)
         memory->free_host(context->model->parts.device.index, context->own);
     else
         vly_free(context->own);

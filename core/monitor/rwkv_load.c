@@ -27,9 +27,12 @@ static vly_status copy_in(const loader *l, uint64_t to, const void *from,
 {
     const vly_memory *memory = &l->model->parts.memory;
     const uint32_t device = l->model->parts.device.index;
-    vly_status status = memory->copy(device, l->model->arena + to, from, bytes,
-                                     VLY_COPY_TO_DEVICE, NULL, error);
-    return status == VLY_OK ? memory->stream_wait(device, NULL, error) : status;
+    vly_status status = VLY_OK;
+    VLY_TRY(memory->copy(device, l->model->arena + to, from, bytes,
+                         VLY_COPY_TO_DEVICE, NULL, error));
+    VLY_TRY(memory->stream_wait(device, NULL, error));
+out:
+    return status;
 }
 
 /* Rows are packed by as many threads as the model has. */
@@ -89,10 +92,9 @@ static vly_status load_rows(loader *l, vly_rwkv_tensor id, uint32_t layer,
     const uint32_t bits = rwkv_bits(slot->type);
     const uint32_t scale = rwkv_bits(l->model->type) / 8;
     char name[VLY_RWKV_NAME_BYTES];
-    vly_status status = l->source->read(l->source->context, id, layer, first, n,
-                                        l->rows, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(l->source->read(l->source->context, id, layer, first, n, l->rows,
+                            error));
     const uint64_t bad = pack_rows(l, slot, n, columns);
     for (uint64_t r = 0; r < n; r++)
         l->model->info.fingerprint = vly_hash_bytes(

@@ -148,12 +148,13 @@ vly_status rwkv_alloc(const vly_rwkv_model *model, uint64_t bytes,
         return vly_fail_nomem(error, bytes, what);
     const vly_memory *from = &model->parts.memory;
     const uint32_t device = model->parts.device.index;
-    vly_status status =
+    vly_status status = VLY_OK;
+    VLY_TRY(
         model->best_effort && from->alloc_as
             ? from->alloc_as(device, bytes, VLY_QOS_BEST_EFFORT, &made, error)
-            : from->alloc(device, bytes, &made, error);
-    if (status == VLY_OK)
-        *memory = made;
+            : from->alloc(device, bytes, &made, error));
+    *memory = made;
+out:
     return status;
 }
 

@@ -121,7 +121,7 @@ static vly_status make_gemm(vly_rwkv_context *context, uint64_t rows,
         .align = RWKV_PLAN_ALIGN};
     vly_status status = VLY_OK;
     if (model->gemm.gemm.struct_size == 0) {
-        if (error != NULL)
+        if (error)
             *error = model->no_gemm;
         return model->no_gemm.status;
     }
@@ -303,7 +303,7 @@ static void free_linear(const vly_rwkv_model *model, rwkv_linear *linear)
     model->parts.rwkv.plan_destroy(linear->fused);
     model->parts.rwkv.plan_destroy(linear->after);
     for (uint32_t i = 0; i < linear->n; i++)
-        if (linear->gemm[i] != NULL)
+        if (linear->gemm[i])
             model->gemm.gemm.plan_destroy(linear->gemm[i]);
 }
 
@@ -312,9 +312,9 @@ void rwkv_pass_deinit(const vly_rwkv_model *model, rwkv_pass *pass)
     vly_rwkv_plan *const plans[] = {
         pass->embed,    pass->mix_time, pass->mix_channel, pass->heads[0],
         pass->heads[1], pass->finish,   pass->norm};
-    if (pass->chain != NULL)
+    if (pass->chain)
         model->parts.rwkv.chain_destroy(pass->chain);
-    if (pass->graph != NULL)
+    if (pass->graph)
         model->parts.memory.graph_destroy(model->parts.device.index,
                                           pass->graph);
     for (size_t i = 0; i < sizeof plans / sizeof plans[0]; i++)

@@ -106,7 +106,7 @@ static vly_status run_linear(const vly_rwkv_context *context,
 {
     vly_rwkv_run what = begin(context);
     vly_status status = VLY_OK;
-    if (linear->fused != NULL)
+    if (linear->fused)
         return run_fused(context, linear, layer, of, error);
     for (uint32_t i = 0; i < linear->n; i++)
         VLY_TRY(run_gemm(context, linear, i, layer, of, error));
@@ -338,7 +338,7 @@ static vly_status make_chain(vly_rwkv_context *context, rwkv_pass *pass,
     if (status == VLY_OK)
         snprintf(context->how, sizeof context->how,
                  "chain of %u operations in one launch", record.n);
-    else if (status != VLY_E_UNSUPPORTED && error != NULL)
+    else if (status != VLY_E_UNSUPPORTED && error)
         *error = why;
     if (status == VLY_E_UNSUPPORTED) {
         const size_t used = strlen(context->how);
@@ -358,15 +358,13 @@ out:
 static bool can_be_chain(const vly_rwkv_context *context, const rwkv_pass *pass)
 {
     const vly_rwkv *table = &context->model->parts.rwkv;
-    return (context->flags & VLY_RWKV_BESIDE) == 0 &&
-           table->chain_create != NULL && table->chain_run != NULL &&
-           table->chain_destroy != NULL &&
-           context->model->parts.memory.alloc_host != NULL &&
-           context->model->parts.memory.free_host != NULL && pass->rows == 1 &&
-           pass->is_step && pass->in[0].fused != NULL &&
-           (pass->in[1].n == 0 || pass->in[1].fused != NULL) &&
-           pass->output.fused != NULL && pass->key.fused != NULL &&
-           pass->value.fused != NULL && pass->head.fused != NULL;
+    return (context->flags & VLY_RWKV_BESIDE) == 0 && table->chain_create &&
+           table->chain_run && table->chain_destroy &&
+           context->model->parts.memory.alloc_host &&
+           context->model->parts.memory.free_host && pass->rows == 1 &&
+           pass->is_step && pass->in[0].fused &&
+           (pass->in[1].n == 0 || pass->in[1].fused) && pass->output.fused &&
+           pass->key.fused && pass->value.fused && pass->head.fused;
 }
 
 /* Recording of the stream is ended, whether all work could be recorded or not.
@@ -396,22 +394,20 @@ vly_status rwkv_pass_run(vly_rwkv_context *context, rwkv_pass *pass,
                          vly_error *error)
 {
     const vly_memory *memory = &context->model->parts.memory;
-    const bool has_graphs = memory->graph_begin != NULL && pass->seq == 1;
+    const bool has_graphs = memory->graph_begin && pass->seq == 1;
     const vly_rwkv *table = &context->model->parts.rwkv;
     vly_status status = VLY_OK;
     if (pass->runs == 0 && can_be_chain(context, pass))
-        status = make_chain(context, pass, error);
-    if (status != VLY_OK)
-        return status;
+        VLY_TRY(make_chain(context, pass, error));
     pass->runs += pass->runs < 2;
-    if (pass->chain != NULL)
+    if (pass->chain)
         return table->chain_run(pass->chain, context->stream, error);
     if (has_graphs && pass->runs == 2 && !pass->graph)
-        status = make_graph(context, pass, error);
-    if (status != VLY_OK)
-        return status;
-    if (pass->graph != NULL)
+        VLY_TRY(make_graph(context, pass, error));
+    if (pass->graph)
         return memory->graph_run(context->model->parts.device.index,
                                  pass->graph, context->stream, error);
-    return run_all(context, pass, error);
+    VLY_TRY(run_all(context, pass, error));
+out:
+    return status;
 }

@@ -164,8 +164,8 @@ static void find_exact(vly_neuron_model *model)
 {
     bool changed = true;
     for (uint32_t i = 0; i < model->n_states; i++)
-        model->states[i].exact = model->states[i].rate != NULL &&
-                                 model->method <= VLY_METHOD_EXPONENTIAL;
+        model->states[i].exact =
+            model->states[i].rate && model->method <= VLY_METHOD_EXPONENTIAL;
     while (changed) {
         changed = false;
         for (uint32_t i = 0; i < model->n_states; i++) {

@@ -38,8 +38,11 @@ static vly_status one_parse(const char *text, uint32_t rank,
                             vly_backend_spec *spec, vly_error *error)
 {
     char one[VLY_BACKEND_ONE_BYTES];
-    vly_status status = vly_ranks_pick(text, rank, one, NULL, error);
-    return status == VLY_OK ? vly_backend_spec_parse(one, spec, error) : status;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_ranks_pick(text, rank, one, NULL, error));
+    VLY_TRY(vly_backend_spec_parse(one, spec, error));
+out:
+    return status;
 }
 
 /* Otherwise it is dealt all devices. */

@@ -100,7 +100,7 @@ static uint64_t blocks_forget(vly_device_client *client)
     vly_account *account = client->account;
     uint64_t n = 0;
     vly_device_block *block;
-    while ((block = vly_blocks_of(client)) != NULL) {
+    while ((block = vly_blocks_of(client))) {
         if (block->state == VLY_BLOCK_DROPPING) {
             pthread_cond_wait(&vly_account_changed, &vly_account_lock);
             continue;
@@ -134,7 +134,7 @@ void vly_account_close(vly_device_client *client)
     vly_device_block *block;
     pthread_mutex_lock(&vly_account_lock);
     uint64_t n = blocks_forget(client);
-    while ((block = kept_of(client)) != NULL)
+    while ((block = kept_of(client)))
         vly_account_shrink(block);
     while (client->n_busy > 0)
         pthread_cond_wait(&vly_account_changed, &vly_account_lock);

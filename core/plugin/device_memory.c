@@ -103,7 +103,7 @@ static void evict(vly_device_block *block)
 void vly_account_evict(vly_account *account)
 {
     vly_device_block *victim;
-    while ((victim = victim_of(account, VLY_QOS_GUARANTEED)) != NULL)
+    while ((victim = victim_of(account, VLY_QOS_GUARANTEED)))
         evict(victim);
 }
 

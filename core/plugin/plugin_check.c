@@ -242,7 +242,7 @@ bool vly_word_in(const char *list, const char *word)
 {
     const size_t n = strlen(word);
     const char *at = list;
-    while (n != 0 && at != NULL && (at = strstr(at, word)) != NULL) {
+    while (n != 0 && at && (at = strstr(at, word))) {
         if ((at == list || at[-1] == ' ') && (at[n] == ' ' || at[n] == '\0'))
             return true;
         at += n;

@@ -78,7 +78,7 @@ static vly_status folder_list(DIR *folder, name_list *list, vly_error *error)
 {
     vly_status status = VLY_OK;
     const struct dirent *item;
-    while ((item = readdir(folder)) != NULL) {
+    while ((item = readdir(folder))) {
         if (!is_plugin_name(item->d_name))
             continue;
         VLY_TRY(names_add(list, item->d_name, error));
@@ -226,12 +226,13 @@ vly_status vly_plugin_search(const char *const *beside,
                       .trust = vly_plugin_trust_of_process(),
                       .error = error};
     char *folder = beside_folder(beside);
-    vly_status status = variable_search(&s);
-    if (status == VLY_OK && folder)
-        status = folder_search(&s, folder);
-    if (status == VLY_OK &&
-        !(folder && strcmp(folder, VLY_BUILD_PLUGIN_DIR) == 0))
-        status = folder_search(&s, VLY_BUILD_PLUGIN_DIR);
+    vly_status status = VLY_OK;
+    VLY_TRY(variable_search(&s));
+    if (folder)
+        VLY_TRY(folder_search(&s, folder));
+    if (!(folder && strcmp(folder, VLY_BUILD_PLUGIN_DIR) == 0))
+        VLY_TRY(folder_search(&s, VLY_BUILD_PLUGIN_DIR));
+out:
     free(folder);
     return status;
 }

@@ -84,7 +84,7 @@ static bool may_start(const registry_entry *entry)
 static registry_entry *find_auto(const vly_registry *registry)
 {
     const char *id;
-    for (uint32_t i = 0; (id = vly_registry_auto(registry, i)) != NULL; i++) {
+    for (uint32_t i = 0; (id = vly_registry_auto(registry, i)); i++) {
         registry_entry *entry = vly_registry_listed(registry, id);
         if (entry && !may_start(entry))
             return NULL;

@@ -114,7 +114,7 @@ static void entry_stop(registry_entry *entry)
 {
     if (entry->started)
         vly_plugin_stop(&entry->plugin, entry->symbol);
-    entry->started = 0;
+    entry->started = false;
 }
 
 static void entry_log(const registry_entry *entry)
@@ -150,7 +150,7 @@ bool vly_registry_start(registry_entry *entry)
             entry_stop(entry);
         entry_log(entry);
     }
-    entry->tried = 1;
+    entry->tried = true;
     bool usable = entry->failure.status == VLY_OK;
     pthread_mutex_unlock(&lock);
     return usable;
@@ -223,7 +223,7 @@ static vly_status file_add(vly_registry *registry, const char *path,
                            registry_entry **listed, vly_error *error)
 {
     struct stat about;
-    int exists = stat(path, &about) == 0;
+    bool exists = stat(path, &about) == 0;
     *listed = exists ? same_file(registry, path, &about) : NULL;
     if (*listed)
         return VLY_OK;
@@ -233,7 +233,7 @@ static vly_status file_add(vly_registry *registry, const char *path,
     if (exists) {
         entry->device = about.st_dev;
         entry->inode = about.st_ino;
-        entry->has_inode = 1;
+        entry->has_inode = true;
     }
     entry_load(registry, entry);
     registry->entries[registry->count++] = entry;
@@ -278,9 +278,10 @@ vly_status vly_registry_create_from(const vly_plugin_places *places,
         return vly_fail_nomem(error, sizeof(*made), "list of plugins");
     search_state state = {.registry = made, .error = error};
     if (places->first)
-        status = file_add(made, places->first, &listed, error);
-    if (status == VLY_OK && !places->only)
-        status = vly_plugin_search(places->beside, search_found, &state, error);
+        VLY_TRY(file_add(made, places->first, &listed, error));
+    if (!places->only)
+        VLY_TRY(vly_plugin_search(places->beside, search_found, &state, error));
+out:
     if (status == VLY_OK)
         *registry = made;
     else

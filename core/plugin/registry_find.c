@@ -115,10 +115,9 @@ vly_status vly_registry_backend(const vly_registry *registry, const char *id,
         return no_interface(registry, entry, VLY_BACKEND_INTERFACE, error);
     const vly_backend *table = &entry->backend;
     if (registry->wrap)
-        status = registry->wrap(registry->wrap_arg, entry->id, &entry->backend,
-                                &table, error);
-    if (status == VLY_OK)
-        *backend = table;
+        VLY_TRY(registry->wrap(registry->wrap_arg, entry->id, &entry->backend,
+                               &table, error));
+    *backend = table;
 out:
     return status;
 }

@@ -5,6 +5,7 @@
 #ifndef VOLLEY_PLUGIN_REGISTRY_PARTS_H
 #define VOLLEY_PLUGIN_REGISTRY_PARTS_H
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 #include "plugin/loader.h"
@@ -22,9 +23,9 @@ typedef struct registry_entry {
     vly_plugin_file file; /* for its hash */
     dev_t device;         /* with inode: is it the same file? */
     ino_t inode;
-    int has_inode;
-    int tried; /* to start it; nothing changes any more */
-    int started;
+    bool has_inode;
+    bool tried; /* to start it; nothing changes any more */
+    bool started;
 } registry_entry;
 
 struct vly_registry {

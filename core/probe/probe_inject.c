@@ -102,12 +102,13 @@ vly_status vly_probe_fails(vly_probe *probe, probe_call call, uint64_t burst,
     if (probe->n_faults == 0)
         return VLY_OK;
     pthread_mutex_lock(&probe->lock);
-    for (uint32_t k = 0; k < probe->n_faults && status == VLY_OK; k++) {
+    for (uint32_t k = 0; k < probe->n_faults; k++) {
         probe_fault *fault = &probe->faults[k];
         if (fault->kind == FAULT_ERROR && fault->in == call &&
             burst >= fault->at && fault->times < fault->n_times)
-            status = failed(fault, burst, error);
+            VLY_TRY(failed(fault, burst, error));
     }
+out:
     pthread_mutex_unlock(&probe->lock);
     return status;
 }

@@ -232,9 +232,10 @@ vly_status vly_probe_net_run(vly_backend_net *net, vly_run *run,
         pthread_mutex_unlock(&probe->lock);
     }
     const uint64_t begin = vly_clock_ns();
-    vly_status status = vly_probe_before(net, run, &skip, error);
-    if (status == VLY_OK)
-        status = run_inner(net, &asked, run, skip, error);
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_probe_before(net, run, &skip, error));
+    VLY_TRY(run_inner(net, &asked, run, skip, error));
+out:
     look(net, &asked, run, vly_clock_ns() - begin, status, error);
     /* more than the call was cut to is still more than was asked for */
     if (status == VLY_OK && run->n_bursts_done > run->n_bursts)

@@ -87,9 +87,10 @@ vly_status vly_digest_log_rewind(vly_digest_log *log,
                                  const vly_digest_place *place,
                                  vly_error *error)
 {
-    vly_status status = vly_writer_rewind(log->writer, place->n_bytes, error);
-    if (status == VLY_OK)
-        log->run_digest = place->run_digest;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_writer_rewind(log->writer, place->n_bytes, error));
+    log->run_digest = place->run_digest;
+out:
     return status;
 }
 
@@ -106,7 +107,7 @@ vly_status vly_digest_log_add(vly_digest_log *log, uint64_t burst,
 
 void vly_digest_log_cancel(vly_digest_log *log)
 {
-    if (log != NULL)
+    if (log)
         vly_writer_cancel(log->writer);
 }
 

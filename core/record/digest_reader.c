@@ -169,7 +169,7 @@ vly_status vly_digest_reader_open(const char *path, vly_digest_reader **reader,
                                   vly_error *error)
 {
     vly_status status = VLY_OK;
-    if (path == NULL || reader == NULL)
+    if (!path || !reader)
         return vly_fail(error, VLY_E_INVALID,
                         "vly_digest_reader_open: an argument is NULL");
     vly_digest_reader *made = vly_calloc(1, sizeof *made);
@@ -246,7 +246,7 @@ void vly_digest_reader_close(vly_digest_reader *reader)
 {
     if (!reader)
         return;
-    if (reader->file != NULL)
+    if (reader->file)
         fclose(reader->file);
     vly_free(reader->path);
     vly_free(reader);

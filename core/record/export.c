@@ -15,9 +15,9 @@
 static const char *suffix_of(const char *path)
 {
     const char *slash = strrchr(path, '/');
-    const char *name = slash != NULL ? slash + 1 : path;
+    const char *name = slash ? slash + 1 : path;
     const char *dot = strrchr(name, '.');
-    return dot != NULL && dot != name ? dot : name + strlen(name);
+    return dot && dot != name ? dot : name + strlen(name);
 }
 
 vly_export_format vly_export_format_of(const char *path)
@@ -196,7 +196,7 @@ vly_status vly_export(vly_stream_reader *reader, vly_export_format format,
             VLY_TRY(vly_export_spikes_csv(reader, path, error));
         else
             VLY_TRY(vly_export_spikes_sonata(reader, counts, path, error));
-        if (told != NULL)
+        if (told)
             told(arg, path);
     }
     for (uint32_t r = 0; r < head->n_reports;) {
@@ -209,7 +209,7 @@ vly_status vly_export(vly_stream_reader *reader, vly_export_format format,
             goto out;
         }
         VLY_TRY(export_report(reader, format, r, n, report, counts, error));
-        if (told != NULL)
+        if (told)
             told(arg, report);
         r += n;
     }

@@ -41,24 +41,25 @@ static vly_status put_frame(vly_writer *writer, const vly_stream_head *head,
     const vly_stream_report *report = &head->reports[block->report];
     double time = vly_recording_time(head->dt_ms, block->burst);
     vly_status status = VLY_OK;
-    for (uint32_t i = 0; status == VLY_OK && i < block->n; i++) {
+    for (uint32_t i = 0; i < block->n; i++) {
         float value = 0;
         memcpy(&value, &block->data[i], sizeof value);
-        uint32_t neuron = report->neurons != NULL ? report->neurons[i] : i;
+        uint32_t neuron = report->neurons ? report->neurons[i] : i;
         char text[32];
         if (report->type == VLY_TYPE_F32)
             snprintf(text, sizeof text, "%.9g", (double)value);
         else
             snprintf(text, sizeof text, "%" PRIu32, block->data[i]);
         const char *area = head->areas[report->area].name;
-        status =
+        VLY_TRY(
             report->mean
                 ? vly_writer_print(writer, error, "%" PRIu64 ",%.15g,%s,%s\n",
                                    block->burst - 1, time, area, text)
                 : vly_writer_print(writer, error,
                                    "%" PRIu64 ",%.15g,%s,%" PRIu32 ",%s\n",
-                                   block->burst - 1, time, area, neuron, text);
+                                   block->burst - 1, time, area, neuron, text));
     }
+out:
     return status;
 }
 

@@ -70,7 +70,7 @@ typedef struct spike_sets {
 
 static void free_sets(spike_sets *sets)
 {
-    for (uint32_t a = 0; sets->areas != NULL && a < sets->n_areas; a++) {
+    for (uint32_t a = 0; sets->areas && a < sets->n_areas; a++) {
         vly_free(sets->areas[a].time);
         vly_free(sets->areas[a].node);
     }
@@ -221,7 +221,7 @@ typedef struct frame_sets {
 
 static void free_frames(frame_sets *sets)
 {
-    for (uint32_t r = 0; sets->reports != NULL && r < sets->n; r++)
+    for (uint32_t r = 0; sets->reports && r < sets->n; r++)
         vly_free(sets->reports[r].rows);
     vly_free(sets->reports);
     sets->reports = NULL;
@@ -262,7 +262,7 @@ static vly_status put_mapping(vly_sonata_file *file,
     }
     VLY_TRY(vly_sonata_group_open(file, population, "mapping", &group, error));
     for (uint32_t i = 0; i < n; i++) {
-        nodes[i] = report->neurons != NULL ? report->neurons[i] : i;
+        nodes[i] = report->neurons ? report->neurons[i] : i;
         elements[i] = 1;
     }
     VLY_TRY(
@@ -297,7 +297,7 @@ static vly_status put_mean(vly_sonata_file *file,
         return vly_fail_nomem(error, report->n_neurons * UINT64_C(8),
                               "neurons of a report");
     for (uint32_t i = 0; i < report->n_neurons; i++)
-        nodes[i] = report->neurons != NULL ? report->neurons[i] : i;
+        nodes[i] = report->neurons ? report->neurons[i] : i;
     VLY_TRY(put_list(file, population, "node_ids", VLY_SONATA_U64, nodes,
                      report->n_neurons, error));
     status = put_list(file, population, "time", VLY_SONATA_F64, time, 3, error);

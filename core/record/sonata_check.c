@@ -58,8 +58,7 @@ static bool differs(checking *c, const char *how)
     c->answer.status = VLY_E_IO;
     snprintf(c->answer.text, sizeof c->answer.text,
              "read back, %.500s%s%s %s what was written", e->place,
-             e->attribute != NULL ? " @" : "",
-             e->attribute != NULL ? e->attribute : "", how);
+             e->attribute ? " @" : "", e->attribute ? e->attribute : "", how);
     return false;
 }
 
@@ -180,8 +179,8 @@ void vly_sonata_check_file(void *context, int out)
     }
     for (uint32_t i = 0; file >= 0 && good && i < check->n_entries; i++) {
         c.entry = &check->entries[i];
-        good = c.entry->attribute != NULL ? check_attribute(&c, file)
-                                          : check_set(&c, file);
+        good = c.entry->attribute ? check_attribute(&c, file)
+                                  : check_set(&c, file);
     }
     vly_child_send(out, &c.answer, sizeof c.answer);
 }

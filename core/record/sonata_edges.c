@@ -169,7 +169,7 @@ vly_status vly_sonata_edges_add(vly_sonata_edges *edges,
     vly_status status = VLY_OK;
     for (uint64_t at = 0; at < n; at += BLOCK)
         VLY_TRY(add_block(edges, sources + at, targets + at, weights + at,
-                          delays_ms != NULL ? delays_ms + at : NULL,
+                          delays_ms ? delays_ms + at : NULL,
                           n - at < BLOCK ? n - at : BLOCK, error));
 out:
     return status;

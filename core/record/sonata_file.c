@@ -118,7 +118,7 @@ static vly_status ask_names(vly_sonata_file *file, vly_sonata_call call,
                             vly_sonata_answer *answer, vly_error *error)
 {
     const uint64_t n = strlen(name) + 1;
-    call.n_bytes = n + (second != NULL ? strlen(second) + 1 : 0);
+    call.n_bytes = n + (second ? strlen(second) + 1 : 0);
     return ask(file, &call, name, n, second, answer, error);
 }
 
@@ -204,8 +204,8 @@ static vly_status name_file(vly_sonata_file *file, const char *path,
     if (!file->path)
         return vly_fail_nomem(error, strlen(path), "a file name");
     char *real = realpath(path, NULL);
-    vly_status status = vly_temporary_open(real != NULL ? real : path, path,
-                                           &file->temporary, error);
+    vly_status status =
+        vly_temporary_open(real ? real : path, path, &file->temporary, error);
     free(real);
     return status;
 }
@@ -283,7 +283,7 @@ out:
 
 void vly_sonata_abandon(vly_sonata_file *file)
 {
-    if (file != NULL)
+    if (file)
         free_file(file);
 }
 
@@ -296,9 +296,10 @@ vly_status vly_sonata_group_open(vly_sonata_file *file,
 {
     const vly_sonata_call call = {.verb = VLY_SONATA_GROUP, .id = parent->id};
     vly_sonata_answer answer;
-    vly_status status = ask_names(file, call, name, NULL, &answer, error);
-    if (status == VLY_OK)
-        group->id = answer.id;
+    vly_status status = VLY_OK;
+    VLY_TRY(ask_names(file, call, name, NULL, &answer, error));
+    group->id = answer.id;
+out:
     return status;
 }
 
@@ -465,7 +466,7 @@ vly_status vly_sonata_alias(vly_sonata_file *file,
     char *place = vly_format("%s/%s", answer.text, alias);
     if (!place)
         return vly_fail_nomem(error, strlen(alias), "a place");
-    if (entry != NULL)
+    if (entry)
         status = add_entry(file, place, *entry, error);
     vly_free(place);
 out:

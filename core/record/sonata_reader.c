@@ -206,7 +206,7 @@ static vly_status read_file(vly_scan_ask *ask, const vly_sonata_take *take,
     int end = vly_child_stop(&of.child, of.ended);
     if (!of.ended)
         status = vly_child_broke_down(ask->path, end, error);
-    if (status == VLY_OK && more != NULL)
+    if (status == VLY_OK && more)
         *more = of.more;
 out:
     vly_free(of.block);

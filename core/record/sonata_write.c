@@ -45,7 +45,7 @@ static herr_t keep_reason(unsigned n, const H5E_error2_t *entry, void *arg)
     static const char marker[] = "error message = '";
     reason *why = arg;
     const char *found = strstr(entry->desc, marker);
-    if (found != NULL) {
+    if (found) {
         /* "file write failed: ... errno = 28, error message = 'No space ..." */
         snprintf(why->text, sizeof why->text, "%s", found + strlen(marker));
         why->text[strcspn(why->text, "'")] = '\0';
@@ -54,7 +54,7 @@ static herr_t keep_reason(unsigned n, const H5E_error2_t *entry, void *arg)
         snprintf(why->text, sizeof why->text, "%.190s", entry->desc);
     }
     why->memory = why->memory || entry->min_num == H5E_NOSPACE ||
-                  strstr(entry->desc, "alloc") != NULL;
+                  strstr(entry->desc, "alloc");
     return found != NULL;
 }
 
@@ -310,7 +310,7 @@ static bool take_bytes(writing *w, const vly_child *asker, uint64_t n)
     char skipped[4096];
     if (n > w->capacity) {
         char *grown = realloc(w->bytes, (size_t)n);
-        if (grown != NULL) {
+        if (grown) {
             w->bytes = grown;
             w->capacity = n;
         }

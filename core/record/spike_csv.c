@@ -51,7 +51,7 @@ static char *field_text(const char *name)
 
 static void free_csv(vly_spike_csv *csv)
 {
-    for (uint32_t a = 0; csv->areas != NULL && a < csv->n_areas; a++)
+    for (uint32_t a = 0; csv->areas && a < csv->n_areas; a++)
         vly_free(csv->areas[a].text);
     vly_free(csv->areas);
     vly_free(csv);
@@ -163,9 +163,10 @@ out:
 vly_status vly_spike_csv_rewind(vly_spike_csv *csv,
                                 const vly_spike_place *place, vly_error *error)
 {
-    vly_status status = vly_writer_rewind(csv->writer, place->n_bytes, error);
-    if (status == VLY_OK)
-        csv->n_spikes = place->n_spikes;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_writer_rewind(csv->writer, place->n_bytes, error));
+    csv->n_spikes = place->n_spikes;
+out:
     return status;
 }
 
@@ -232,7 +233,7 @@ vly_status vly_spike_csv_close(vly_spike_csv *csv, vly_error *error)
 
 void vly_spike_csv_cancel(vly_spike_csv *csv)
 {
-    if (csv != NULL)
+    if (csv)
         vly_writer_cancel(csv->writer);
 }
 

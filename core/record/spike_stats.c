@@ -45,7 +45,7 @@ vly_status vly_spike_stats_create(const uint32_t *n_neurons, uint32_t n_areas,
                                   vly_spike_stats **stats, vly_error *error)
 {
     uint64_t n = 0;
-    if (n_neurons == NULL || stats == NULL || n_areas == 0 || !(dt_ms > 0))
+    if (!n_neurons || !stats || n_areas == 0 || !(dt_ms > 0))
         return vly_fail(error, VLY_E_INVALID,
                         "vly_spike_stats_create: %u areas, dt %g ms, wanted "
                         "areas and a dt above 0",
@@ -53,7 +53,7 @@ vly_status vly_spike_stats_create(const uint32_t *n_neurons, uint32_t n_areas,
     vly_spike_stats *made = vly_calloc(1, sizeof *made);
     for (uint32_t a = 0; a < n_areas; a++)
         n += n_neurons[a];
-    if (made != NULL) {
+    if (made) {
         made->areas = vly_calloc(n_areas, sizeof *made->areas);
         made->neurons = vly_calloc((size_t)n, sizeof *made->neurons);
     }

@@ -97,7 +97,7 @@ vly_status vly_stream_open(const char *path, const vly_stream_head *head,
     *stream = made;
     made = NULL;
 out:
-    if (made != NULL) {
+    if (made) {
         vly_writer_abandon(made->writer);
         free_stream(made);
     }
@@ -200,7 +200,7 @@ vly_status vly_stream_resume(const char *path, const vly_stream_head *head,
     *stream = made;
     made = NULL;
 out:
-    if (made != NULL) {
+    if (made) {
         vly_writer_abandon(made->writer);
         free_stream(made);
     }
@@ -210,12 +210,12 @@ out:
 vly_status vly_stream_flush(vly_stream *stream, vly_spike_place *place,
                             vly_error *error)
 {
-    vly_status status = vly_writer_flush(stream->writer, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_writer_flush(stream->writer, error));
     place->n_bytes = vly_writer_tell(stream->writer);
     place->n_spikes = stream->n_spikes;
-    return VLY_OK;
+out:
+    return status;
 }
 
 vly_status vly_stream_rewind(vly_stream *stream, const vly_spike_place *place,
@@ -249,7 +249,7 @@ int vly_stream_hold(const vly_stream *stream)
 
 void vly_stream_cancel(vly_stream *stream)
 {
-    if (stream != NULL)
+    if (stream)
         vly_writer_cancel(stream->writer);
 }
 
@@ -293,10 +293,10 @@ static vly_status put_block(vly_stream *stream, vly_stream_kind kind,
     memcpy(block, head, n_head);
     uint32_t check = vly_stream_check(stream->check, block, n);
     memcpy(block + n, &check, sizeof check);
-    vly_status status =
-        vly_writer_bytes(stream->writer, block, n + sizeof check, error);
-    if (status == VLY_OK)
-        stream->check = check;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_writer_bytes(stream->writer, block, n + sizeof check, error));
+    stream->check = check;
+out:
     return status;
 }
 

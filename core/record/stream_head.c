@@ -210,7 +210,7 @@ out:
 
 void vly_stream_heading_deinit(vly_stream_heading *heading)
 {
-    if (heading->file != NULL)
+    if (heading->file)
         fclose(heading->file);
     vly_free(heading->path);
     vly_free(heading->bytes);

@@ -23,7 +23,7 @@ static bool measure(const vly_stream_head *head, uint32_t version,
     for (uint32_t r = 0; r < head->n_reports; r++) {
         const vly_stream_report *report = &head->reports[r];
         sizes->n_text += strlen(report->field) + strlen(report->unit) + 2;
-        sizes->n_listed += report->neurons != NULL ? report->n_neurons : 0;
+        sizes->n_listed += report->neurons ? report->n_neurons : 0;
     }
     bytes = vly_stream_head_bytes(version) + sizeof(vly_hash) + sizes->n_text;
     fits =
@@ -96,7 +96,7 @@ static void fill_head(const vly_stream_head *head, uint32_t version,
         at = put(at, &entry, sizeof entry);
     }
     for (uint32_t r = 0; r < head->n_reports; r++)
-        if (head->reports[r].neurons != NULL)
+        if (head->reports[r].neurons)
             at = put(at, head->reports[r].neurons,
                      head->reports[r].n_neurons * sizeof(uint32_t));
 }

@@ -232,7 +232,7 @@ static vly_status unpack(vly_stream_reader *reader,
     uint64_t burst = 0;
     uint64_t second = 0;
     const unsigned char *at = vly_varint_get(payload, end, &burst);
-    at = at != NULL ? vly_varint_get(at, end, &second) : NULL;
+    at = at ? vly_varint_get(at, end, &second) : NULL;
     *good = at != NULL;
     if (!at)
         return VLY_OK;

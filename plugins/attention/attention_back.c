@@ -106,7 +106,7 @@ static vly_status back_prepare(const vly_attention_device *device,
                                const vly_attention_desc *desc,
                                vly_cuda_ready *ready, vly_error *error)
 {
-    const int same = (desc->flags & VLY_ATTENTION_DETERMINISTIC) != 0;
+    const bool same = (desc->flags & VLY_ATTENTION_DETERMINISTIC) != 0;
     (void)device;
     if (!vly_attention_maps_there())
         return vly_support_fail(error, VLY_E_UNSUPPORTED,

@@ -190,12 +190,11 @@ vly_status vly_attention_check_desc(const vly_attention_desc *desc,
                                 "%s: the description is shorter than that of "
                                 "volley.attention/1",
                                 plugin);
-    status = check_types(desc, plugin, error);
-    if (status == VLY_OK)
-        status = check_flags(desc, plugin, error);
-    if (status == VLY_OK)
-        status = check_numbers(desc, plugin, error);
-    for (uint32_t i = 0; i < VLY_ATTENTION_N_TENSORS && status == VLY_OK; i++)
-        status = check_layout(desc, i, plugin, error);
+    VLY_TRY(check_types(desc, plugin, error));
+    VLY_TRY(check_flags(desc, plugin, error));
+    VLY_TRY(check_numbers(desc, plugin, error));
+    for (uint32_t i = 0; i < VLY_ATTENTION_N_TENSORS; i++)
+        VLY_TRY(check_layout(desc, i, plugin, error));
+out:
     return status;
 }

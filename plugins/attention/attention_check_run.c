@@ -29,7 +29,7 @@ static uint32_t add(pointer *list, uint32_t n, pointer one)
 static uint32_t add_tensors(const vly_attention_desc *desc,
                             const vly_attention_run *run, pointer *list)
 {
-    const int backward = (desc->flags & VLY_ATTENTION_BACKWARD) != 0;
+    const bool backward = (desc->flags & VLY_ATTENTION_BACKWARD) != 0;
     const uint32_t in = vly_element_bits(desc->type) / 8;
     const uint32_t out = vly_element_bits(desc->type_o) / 8;
     const uint32_t q = desc->batch > 0 && desc->seq_q > 0;
@@ -178,12 +178,12 @@ vly_status vly_attention_check_workspace(const void *workspace, uint64_t bytes,
     if (needed == 0)
         return VLY_OK;
     if (!workspace || bytes < needed)
-        return vly_support_fail(
-            error, VLY_E_INVALID,
-            "%s: the workspace has %llu bytes, the plan "
-            "needs %llu",
-            plugin, workspace != NULL ? (unsigned long long)bytes : 0ull,
-            (unsigned long long)needed);
+        return vly_support_fail(error, VLY_E_INVALID,
+                                "%s: the workspace has %llu bytes, the plan "
+                                "needs %llu",
+                                plugin,
+                                workspace ? (unsigned long long)bytes : 0ull,
+                                (unsigned long long)needed);
     if ((uintptr_t)workspace % 256 != 0)
         return vly_support_fail(error, VLY_E_INVALID,
                                 "%s: the workspace is at %p, wanted a "

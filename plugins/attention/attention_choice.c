@@ -145,7 +145,7 @@ static vly_status find_candidates(candidates *all,
     const vly_accel_options *options = &asked->common;
     const char *choose = options->choose;
     char names[200] = "";
-    int known = choose[0] == '\0';
+    bool known = choose[0] == '\0';
     for (uint32_t i = 0; i < vly_cuda_n_ways; i++) {
         const vly_cuda_way *way = vly_cuda_ways[i];
         const size_t used = strlen(names);
@@ -153,11 +153,11 @@ static vly_status find_candidates(candidates *all,
                  used == 0 ? "" : ", ", way->name);
         const char *why = passed_over(all, asked, way);
         known |= strcmp(choose, way->name) == 0;
-        if (why != NULL && strcmp(choose, way->name) == 0) {
+        if (why && strcmp(choose, way->name) == 0) {
             note_reason(all, way, why); /* nothing else is left */
             continue;
         }
-        if (why != NULL) {
+        if (why) {
             vly_attention_tell_refused(all->list, way, why);
             continue;
         }
@@ -309,9 +309,10 @@ static vly_status choose(vly_attention_plan *plan,
 {
     uint32_t best = 0;
     vly_status status = VLY_OK;
-    const int forced = options->choose[0] != '\0';
+    const bool forced = options->choose[0] != '\0';
     const vly_attention_desc *desc = &plan->desc;
-    const int empty = desc->batch == 0 || desc->seq_q == 0 || desc->seq_kv == 0;
+    const bool empty =
+        desc->batch == 0 || desc->seq_q == 0 || desc->seq_kv == 0;
     plan->n_candidates = all->n;
     if (options->tune && !empty && config >= 0) {
         status =
@@ -350,20 +351,16 @@ vly_status vly_attention_find_way(vly_attention_plan *plan,
     if (asked->n_parts > 0) /* the fastest of fewer ways */
         snprintf(key + strlen(key), sizeof key - strlen(key), " by head");
     plan->device.cache = &cache;
-    vly_status status =
-        vly_accel_candidates_init(&plan->looked_at, MOST_TOLD, error);
-    if (status == VLY_OK &&
-        (!options->tune || config >= 0 || !take_stored(plan, &cache, key))) {
-        status = vly_accel_alloc(1, sizeof *all, &all, error);
-        if (status == VLY_OK)
-            all->list = &plan->looked_at;
-        if (status == VLY_OK)
-            status =
-                find_candidates(all, asked, &plan->device, &plan->desc, error);
-        if (status == VLY_OK)
-            status = choose(plan, options, config, &cache, key, all, error);
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_accel_candidates_init(&plan->looked_at, MOST_TOLD, error));
+    if (!options->tune || config >= 0 || !take_stored(plan, &cache, key)) {
+        VLY_TRY(vly_accel_alloc(1, sizeof *all, &all, error));
+        all->list = &plan->looked_at;
+        VLY_TRY(find_candidates(all, asked, &plan->device, &plan->desc, error));
+        VLY_TRY(choose(plan, options, config, &cache, key, all, error));
     }
-    if (all != NULL)
+out:
+    if (all)
         release_all(all);
     vly_accel_free(all);
     plan->device.cache = NULL;

@@ -86,8 +86,9 @@ static double n_products(const vly_attention_desc *desc)
 static vly_status list_ways(vly_attention_plan *plan, vly_error *error)
 {
     const uint32_t n = sizeof ways / sizeof *ways;
-    vly_status status = vly_accel_candidates_init(&plan->looked_at, n, error);
-    for (uint32_t i = 0; i < n && status == VLY_OK; i++) {
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_accel_candidates_init(&plan->looked_at, n, error));
+    for (uint32_t i = 0; i < n; i++) {
         const bool chosen = ways[i] == plan->way;
         vly_plan_candidate *c = vly_accel_candidates_add(
             &plan->looked_at,
@@ -95,6 +96,7 @@ static vly_status list_ways(vly_attention_plan *plan, vly_error *error)
             chosen ? "" : notes[i]);
         c->workspace_bytes = chosen ? plan->workspace_bytes : 0;
     }
+out:
     return status;
 }
 
@@ -119,10 +121,9 @@ static vly_status fill_plan(const vly_device_spec *device,
             (unsigned long long)plan->desc.workspace_most);
     plan->n_threads = vly_cpu_threads(
         options.n_threads, n_units, n_products(&plan->desc) / WORK_OF_A_THREAD);
-    status = vly_accel_alloc(plan->n_threads, plan->scratch_bytes,
-                             &plan->scratch, error);
-    if (status == VLY_OK)
-        status = list_ways(plan, error);
+    VLY_TRY(vly_accel_alloc(plan->n_threads, plan->scratch_bytes,
+                            &plan->scratch, error));
+    VLY_TRY(list_ways(plan, error));
 out:
     return status;
 }

@@ -30,11 +30,11 @@ static vly_status get_handle(const vly_cudnn *cudnn, uint32_t device,
     pthread_mutex_lock(&lock);
     if (!handles[device]) {
         void *made = NULL;
-        status = vly_cudnn_check(cudnn, cudnn->create(&made),
-                                 "cudnn: no handle", error);
-        if (status == VLY_OK)
-            handles[device] = made;
+        VLY_TRY(vly_cudnn_check(cudnn, cudnn->create(&made), "cudnn: no handle",
+                                error));
+        handles[device] = made;
     }
+out:
     *handle = handles[device];
     pthread_mutex_unlock(&lock);
     return status;
@@ -153,7 +153,7 @@ static vly_status get_plan(const vly_cudnn *cudnn, void *handle,
     const size_t used = strlen(key);
     snprintf(key + used, sizeof key - used, " c%u", config);
     blob = vly_tune_blob_get(device->cache, key, &bytes);
-    if (blob != NULL) {
+    if (blob) {
         vly_error why = {.struct_size = sizeof why};
         status =
             vly_cudnn_plan_load(cudnn, &target, desc, blob, bytes, plan, &why);

@@ -115,7 +115,7 @@ static void add_axis(vly_attention_piece *piece, uint64_t count, uint64_t whole,
         piece->n_axes > 0 ? &piece->axes[piece->n_axes - 1] : NULL;
     if (!last && whole == piece->width && part == piece->width)
         piece->width *= count;
-    else if (last != NULL && whole == last->count * last->whole &&
+    else if (last && whole == last->count * last->whole &&
              part == last->count * last->part)
         last->count *= count;
     else

@@ -271,12 +271,12 @@ static uint64_t row_v_at(const tile *t, uint32_t row)
 
 /* For every row (key), the columns (queries) that see it: from and to of the
  * queries never descend. Returns whether there is any. */
-static int find_ranges(tile *t, uint32_t first, uint32_t n)
+static bool find_ranges(tile *t, uint32_t first, uint32_t n)
 {
     const vly_attention_desc *desc = &t->work->plan->desc;
     uint32_t from[COLUMNS];
     uint32_t to[COLUMNS];
-    int any = 0;
+    bool any = false;
     for (uint32_t c = 0; c < n; c++)
         vly_attention_visible(desc, &t->view, first + c, &from[c], &to[c]);
     for (uint32_t row = 0; row < t->n; row++) {

@@ -118,7 +118,7 @@ static vly_sm90_grid grid_of(const vly_attention_desc *desc, uint32_t config,
     grid.n_tiles = grid.n_blocks * desc->batch * desc->heads_q;
     grid.section = (uint32_t)(section > heads ? heads : section);
     grid.next = workspace;
-    if (has_lengths(desc) && workspace != NULL)
+    if (has_lengths(desc) && workspace)
         grid.marks = workspace + 1;
     return grid;
 }
@@ -150,7 +150,7 @@ static vly_status sm90_prepare(const vly_attention_device *device,
 
 bool vly_attention_maps_there(void)
 {
-    return pthread_once(&once, find_encode) == 0 && encode != NULL;
+    return pthread_once(&once, find_encode) == 0 && encode;
 }
 
 vly_status vly_attention_make_map(CUtensorMap *map,

@@ -38,5 +38,5 @@ const vly_attention_kernels *vly_attention_kernels_best(void)
     const vly_attention_kernels *best = vly_attention_kernels_find("avx512");
     if (!best)
         best = vly_attention_kernels_find("avx2");
-    return best != NULL ? best : &vly_attention_kernels_scalar;
+    return best ? best : &vly_attention_kernels_scalar;
 }

@@ -43,8 +43,8 @@ bool vly_attention_box_make(const vly_attention_desc *desc,
                             vly_attention_box *box)
 {
     const vly_attention_layout *layout = vly_attention_layout_of(desc, tensor);
-    const int packed = (desc->flags & VLY_ATTENTION_PACKED) != 0;
-    const int paged = tensor->is_kv && desc->flags & VLY_ATTENTION_PAGED;
+    const bool packed = (desc->flags & VLY_ATTENTION_PACKED) != 0;
+    const bool paged = tensor->is_kv && desc->flags & VLY_ATTENTION_PAGED;
     const uint32_t seq = tensor->is_kv ? desc->seq_kv : desc->seq_q;
     const uint32_t heads = tensor->is_kv ? desc->heads_kv : desc->heads_q;
     *box =

@@ -158,10 +158,11 @@ static vly_status give_forward(const vly_trial *trial, vly_error *error)
     vly_status status = VLY_OK;
     if ((trial->desc.flags & VLY_ATTENTION_BACKWARD) == 0)
         return VLY_OK;
-    for (uint32_t i = TRIAL_O; status == VLY_OK && i <= TRIAL_LSE; i++)
-        status = vly_accel_cuda_memory.copy(trial->device, trial->there[i],
-                                            trial->host[i], trial->bytes[i],
-                                            VLY_COPY_TO_DEVICE, NULL, error);
+    for (uint32_t i = TRIAL_O; i <= TRIAL_LSE; i++)
+        VLY_TRY(vly_accel_cuda_memory.copy(trial->device, trial->there[i],
+                                           trial->host[i], trial->bytes[i],
+                                           VLY_COPY_TO_DEVICE, NULL, error));
+out:
     return status;
 }
 
@@ -180,7 +181,7 @@ vly_status vly_attention_check_way(const vly_attention_device *device,
     status = vly_accel_alloc(1, sizeof *trial, &trial, error);
     if (status == VLY_OK) {
         status = vly_trial_init(trial, &small, device->index,
-                                made.workspace_bytes, 1, error);
+                                made.workspace_bytes, true, error);
         if (status == VLY_OK)
             status = make_reference(trial, error);
         if (status == VLY_OK)
@@ -257,15 +258,15 @@ static vly_status time_round(const clocked *c,
                              vly_error *error)
 {
     vly_status status = VLY_OK;
-    for (uint32_t k = 0; status == VLY_OK && k < n; k++) {
+    for (uint32_t k = 0; k < n; k++) {
         const uint32_t i = round % 2 == 0 ? k : n - 1 - k;
         double *time = &to->times[i][round % ROUNDS];
         if (!ready[i])
             continue;
-        status = time_one(c, ready[i], time, error);
-        if (status == VLY_OK)
-            *total += *time;
+        VLY_TRY(time_one(c, ready[i], time, error));
+        *total += *time;
     }
+out:
     return status;
 }
 
@@ -309,7 +310,7 @@ static uint32_t find_best(const rounds *r, const vly_cuda_ready *const *ready,
 {
     uint32_t best = n;
     for (uint32_t i = 0; i < n; i++)
-        if (ready[i] != NULL && (best == n || is_faster(r, i, best)))
+        if (ready[i] && (best == n || is_faster(r, i, best)))
             best = i;
     return best == n ? 0 : best;
 }
@@ -335,8 +336,7 @@ static vly_status time_all(clocked *c, vly_trial *trial,
     if (status == VLY_OK) {
         *best = find_best(&found, ready, n);
         for (uint32_t i = 0; i < n; i++)
-            seconds[i] =
-                ready[i] != NULL ? median(found.times[i], found.n) : 0.0;
+            seconds[i] = ready[i] ? median(found.times[i], found.n) : 0.0;
     }
     memory->event_destroy(device, c->begin);
     memory->event_destroy(device, c->end);
@@ -354,16 +354,15 @@ static vly_status make_room(vly_trial *trial, const vly_attention_desc *desc,
         uint64_t bytes = 0;
         uint32_t left = 0;
         for (uint32_t i = 0; i < n; i++)
-            if (ready[i] != NULL && ++left > 0 &&
-                ready[i]->workspace_bytes > bytes)
+            if (ready[i] && ++left > 0 && ready[i]->workspace_bytes > bytes)
                 bytes = ready[i]->workspace_bytes;
         vly_status status =
-            vly_trial_init(trial, desc, device, bytes, 0, error);
+            vly_trial_init(trial, desc, device, bytes, false, error);
         if (status != VLY_E_NOMEM)
             return status;
         vly_trial_deinit(trial);
         for (uint32_t i = 0; i < n; i++)
-            if (ready[i] != NULL && ready[i]->workspace_bytes == bytes) {
+            if (ready[i] && ready[i]->workspace_bytes == bytes) {
                 ready[i] = NULL;
                 left--;
             }

@@ -11,7 +11,7 @@ void vly_attention_name_way(const vly_cuda_ready *ready, char *text,
                             size_t size)
 {
     const vly_cudnn *cudnn = NULL;
-    if (ready->cudnn != NULL && vly_cudnn_open(&cudnn, NULL) == VLY_OK)
+    if (ready->cudnn && vly_cudnn_open(&cudnn, NULL) == VLY_OK)
         (void)snprintf(
             text, size, "cudnn %u.%u.%u, engine %lld, configuration %u",
             cudnn->version / 10000, cudnn->version / 100 % 100,
@@ -72,7 +72,7 @@ void vly_attention_log_way(const vly_cuda_ready *ready, int32_t level,
     char message[1200];
     (void)snprintf(message, sizeof message, "%s: %s (configuration %u): %s",
                    vly_support_plugin, ready->way->name, ready->config, text);
-    if (vly_support_host != NULL)
+    if (vly_support_host)
         vly_support_host->log(vly_support_host->context, level, message);
 }
 
@@ -80,7 +80,7 @@ void vly_attention_tell_wrong(vly_plan_candidate *told,
                               const vly_cuda_ready *ready, vly_status status,
                               const char *why)
 {
-    const int differs = status == VLY_E_UNSUPPORTED;
+    const bool differs = status == VLY_E_UNSUPPORTED;
     if (!differs && status != VLY_E_NOMEM)
         return;
     vly_attention_log_way(ready, differs ? VLY_LOG_WARN : VLY_LOG_INFO, why);

@@ -142,7 +142,7 @@ out:
 /* The parts of a span have workspaces of their own, on their devices. */
 static uint64_t workspace_of(const vly_attention_plan *plan)
 {
-    return plan->span != NULL ? 0 : plan->ready.workspace_bytes;
+    return plan->span ? 0 : plan->ready.workspace_bytes;
 }
 
 static vly_status plan_info(const vly_attention_plan *plan, vly_plan_info *info,
@@ -155,7 +155,7 @@ static vly_status plan_info(const vly_attention_plan *plan, vly_plan_info *info,
     info->measured_s = plan->measured_s;
     info->cached = plan->cached;
     vly_attention_name_way(&plan->ready, info->choice, sizeof info->choice);
-    if (plan->span != NULL) {
+    if (plan->span) {
         info->measured_s = 0.0; /* that of one device */
         const size_t used = strlen(info->choice);
         vly_attention_span_tell(plan->span, info->choice + used,
@@ -186,10 +186,9 @@ static vly_status run_plan(vly_attention_plan *plan,
                                           workspace_of(plan),
                                           vly_support_plugin, error));
     VLY_TRY(vly_accel_cuda_enter(plan->device.index, error));
-    status = plan->span != NULL
-                 ? vly_attention_span_run(plan->span, run, error)
-                 : plan->ready.way->run(&plan->device, &plan->desc,
-                                        &plan->ready, run, error);
+    status = plan->span ? vly_attention_span_run(plan->span, run, error)
+                        : plan->ready.way->run(&plan->device, &plan->desc,
+                                               &plan->ready, run, error);
 out:
     return status;
 }

@@ -39,7 +39,7 @@ static void read_row(uint32_t type, const void *from, uint64_t at, uint32_t n,
     vly_element_to_f64(type, from, at, to, n);
 }
 
-static void read_kv(const reference_work *work, const place *p, int is_v,
+static void read_kv(const reference_work *work, const place *p, bool is_v,
                     uint32_t j, double *to)
 {
     const vly_attention_desc *desc = &work->plan->desc;
@@ -96,7 +96,7 @@ static double query_forward(const reference_work *work, const place *p,
     double sum = 0.0;
     vly_attention_visible(desc, &p->view, p->i, &from, &to);
     for (uint32_t j = from; j < to; j++) {
-        read_kv(work, p, 0, j, row);
+        read_kv(work, p, false, j, row);
         double s = dot(q, row, desc->dim) * p->scale;
         most = s > most ? s : most;
     }
@@ -105,10 +105,10 @@ static double query_forward(const reference_work *work, const place *p,
     for (uint32_t c = 0; c < desc->dim_v; c++)
         o[c] = 0.0;
     for (uint32_t j = from; j < to; j++) {
-        read_kv(work, p, 0, j, row);
+        read_kv(work, p, false, j, row);
         double weight = exp(dot(q, row, desc->dim) * p->scale - most);
         sum += weight;
-        read_kv(work, p, 1, j, row);
+        read_kv(work, p, true, j, row);
         for (uint32_t c = 0; c < desc->dim_v; c++)
             o[c] += weight * row[c];
     }
@@ -174,9 +174,9 @@ static void query_backward(void *arg, uint64_t unit, uint32_t thread)
     const double delta = dot(grad_o, o, desc->dim_v);
     vly_attention_visible(desc, &p.view, p.i, &from, &to);
     for (uint32_t j = from; j < to && lse != -INFINITY; j++) {
-        read_kv(work, &p, 1, j, row);
+        read_kv(work, &p, true, j, row);
         double s = dot(grad_o, row, desc->dim_v) - delta;
-        read_kv(work, &p, 0, j, row);
+        read_kv(work, &p, false, j, row);
         s *= exp(dot(q, row, desc->dim) * p.scale - lse) * p.scale;
         for (uint32_t c = 0; c < desc->dim; c++)
             grad[c] += s * row[c];
@@ -232,8 +232,8 @@ static void key_backward(void *arg, uint64_t unit, uint32_t thread)
     if (p.i >= p.view.n_kv)
         return;
     set_scales(work, &p);
-    read_kv(work, &p, 0, p.i, k);
-    read_kv(work, &p, 1, p.i, v);
+    read_kv(work, &p, false, p.i, k);
+    read_kv(work, &p, true, p.i, v);
     for (uint32_t g = 0; g < group; g++) {
         p.head = p.head_kv * group + g;
         key_add(work, &p, k, v, grad_k, grad_v);

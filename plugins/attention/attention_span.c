@@ -158,9 +158,8 @@ static vly_status make_part(const vly_attention_plan *plan,
                             const vly_attention_share *cut, bool in_place,
                             uint32_t device, part *p, vly_error *error)
 {
-    vly_status status = vly_attention_device_enter(device, &p->device, error);
-    if (status != VLY_OK)
-        return status;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_attention_device_enter(device, &p->device, error));
     if (p->device.capability != plan->device.capability)
         return vly_support_fail(
             error, VLY_E_UNSUPPORTED,
@@ -171,7 +170,9 @@ static vly_status make_part(const vly_attention_plan *plan,
             p->device.capability / 10, p->device.capability % 10);
     p->desc = vly_attention_part_desc(&plan->desc, cut, !in_place);
     p->n_pieces = vly_attention_pieces(&plan->desc, cut, p->pieces);
-    return take(plan, p, in_place, error);
+    VLY_TRY(take(plan, p, in_place, error));
+out:
+    return status;
 }
 
 void vly_attention_span_destroy(vly_attention_span *span)
@@ -183,17 +184,16 @@ void vly_attention_span_destroy(vly_attention_span *span)
         if (!p->ready.way ||
             vly_accel_cuda_enter(p->device.index, NULL) != VLY_OK)
             continue;
-        if (p->stream != NULL) {
+        if (p->stream) {
             (void)cudaStreamSynchronize(p->stream);
             (void)cudaStreamDestroy(p->stream);
         }
-        if (p->done != NULL)
+        if (p->done)
             (void)cudaEventDestroy(p->done);
         vly_accel_cuda_give(p->device.index, p->memory);
         vly_cuda_ready_release(&p->ready);
     }
-    if (span->begin != NULL &&
-        vly_accel_cuda_enter(span->first, NULL) == VLY_OK)
+    if (span->begin && vly_accel_cuda_enter(span->first, NULL) == VLY_OK)
         (void)cudaEventDestroy(span->begin);
     (void)cudaGetLastError();
     vly_accel_free(span);
@@ -329,15 +329,16 @@ static vly_status copy_pieces(const part *p, const vly_attention_run *run,
                               bool outwards, bool by_kernel, vly_error *error)
 {
     vly_status status = VLY_OK;
-    for (uint32_t i = 0; i < p->n_pieces && status == VLY_OK; i++) {
+    for (uint32_t i = 0; i < p->n_pieces; i++) {
         const vly_attention_piece *piece = &p->pieces[i];
         char *whole = pointer_of(run, piece->member);
-        if (p->places[i] != NOWHERE && whole != NULL &&
+        if (p->places[i] != NOWHERE && whole &&
             (outwards ? piece->is_out : piece->is_in))
-            status = copy_piece(piece, whole + piece->first,
-                                p->memory + p->places[i], outwards, by_kernel,
-                                p->stream, error);
+            VLY_TRY(copy_piece(piece, whole + piece->first,
+                               p->memory + p->places[i], outwards, by_kernel,
+                               p->stream, error));
     }
+out:
     return status;
 }
 
@@ -348,7 +349,7 @@ static vly_attention_run run_of(const part *p, const vly_attention_run *run)
     for (uint32_t i = 0; i < p->n_pieces; i++) {
         const vly_attention_piece *piece = &p->pieces[i];
         char *at = pointer_of(run, piece->member);
-        if (at != NULL && p->places[i] != NOWHERE) {
+        if (at && p->places[i] != NOWHERE) {
             at = p->memory + p->places[i];
             memcpy((char *)&made + piece->member, &at, sizeof at);
         }

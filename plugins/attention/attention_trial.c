@@ -35,7 +35,7 @@ static uint32_t next_below(vly_trial *trial, uint32_t n)
 /* Number of elements of a tensor, from the first to the end of the last. */
 static uint64_t extent(const vly_attention_desc *desc,
                        const vly_attention_layout *layout, uint32_t heads,
-                       uint32_t seq, uint32_t dim, int is_kv)
+                       uint32_t seq, uint32_t dim, bool is_kv)
 {
     uint64_t batch = desc->batch;
     uint64_t rows = seq;
@@ -64,11 +64,13 @@ static void want(vly_trial *trial, uint32_t which, uint32_t kind, uint32_t type,
 static void want_all(vly_trial *trial, uint64_t workspace_bytes)
 {
     const vly_attention_desc *d = &trial->desc;
-    const int backward = (d->flags & VLY_ATTENTION_BACKWARD) != 0;
-    const uint64_t n_q = extent(d, &d->q, d->heads_q, d->seq_q, d->dim, 0);
-    const uint64_t n_k = extent(d, &d->k, d->heads_kv, d->seq_kv, d->dim, 1);
-    const uint64_t n_v = extent(d, &d->v, d->heads_kv, d->seq_kv, d->dim_v, 1);
-    const uint64_t n_o = extent(d, &d->o, d->heads_q, d->seq_q, d->dim_v, 0);
+    const bool backward = (d->flags & VLY_ATTENTION_BACKWARD) != 0;
+    const uint64_t n_q = extent(d, &d->q, d->heads_q, d->seq_q, d->dim, false);
+    const uint64_t n_k = extent(d, &d->k, d->heads_kv, d->seq_kv, d->dim, true);
+    const uint64_t n_v =
+        extent(d, &d->v, d->heads_kv, d->seq_kv, d->dim_v, true);
+    const uint64_t n_o =
+        extent(d, &d->o, d->heads_q, d->seq_q, d->dim_v, false);
     const uint64_t heads = (uint64_t)d->batch * d->heads_kv;
     want(trial, TRIAL_Q, TRIAL_FLOATS, d->type, n_q);
     want(trial, TRIAL_K, TRIAL_FLOATS, d->type, n_k);
@@ -147,15 +149,15 @@ static void fill_pages(vly_trial *trial)
 static void fill_ints(vly_trial *trial, int varied)
 {
     const vly_attention_desc *d = &trial->desc;
-    if (trial->host[TRIAL_LENGTH_Q] != NULL) {
+    if (trial->host[TRIAL_LENGTH_Q]) {
         fill_lengths(trial, TRIAL_LENGTH_Q, d->seq_q, varied);
         fill_lengths(trial, TRIAL_LENGTH_KV, d->seq_kv, varied);
     }
-    if (trial->host[TRIAL_START_Q] != NULL) {
+    if (trial->host[TRIAL_START_Q]) {
         fill_starts(trial, TRIAL_START_Q, d->seq_q, varied);
         fill_starts(trial, TRIAL_START_KV, d->seq_kv, varied);
     }
-    if (trial->host[TRIAL_PAGES] != NULL)
+    if (trial->host[TRIAL_PAGES])
         fill_pages(trial);
 }
 
@@ -182,7 +184,7 @@ static void poison_all(vly_trial *trial)
     if (!trial->host[TRIAL_LENGTH_Q])
         return;
     poison(trial, TRIAL_Q, TRIAL_LENGTH_Q, &d->q, d->heads_q, d->seq_q, d->dim);
-    if (trial->host[TRIAL_GRAD_O] != NULL)
+    if (trial->host[TRIAL_GRAD_O])
         poison(trial, TRIAL_GRAD_O, TRIAL_LENGTH_Q, &d->o, d->heads_q, d->seq_q,
                d->dim_v);
     if ((d->flags & VLY_ATTENTION_PAGED) != 0)
@@ -199,7 +201,7 @@ static void fill_floats(vly_trial *trial, uint32_t which, uint8_t *to,
 {
     float values[256];
     const uint32_t type = trial->type[which];
-    const int positive = which >= TRIAL_SCALE_Q;
+    const bool positive = which >= TRIAL_SCALE_Q;
     for (uint64_t i = 0; i < n; i += 256) {
         const uint64_t count = n - i < 256 ? n - i : 256;
         for (uint64_t k = 0; k < count; k++) {
@@ -222,8 +224,8 @@ static void fill_floats(vly_trial *trial, uint32_t which, uint8_t *to,
  * and 0.01 for bf16. */
 static uint32_t filled_with(const vly_trial *trial, uint32_t which)
 {
-    const int forward = (trial->desc.flags & VLY_ATTENTION_BACKWARD) == 0 ||
-                        trial->host[which] != NULL;
+    const bool forward =
+        (trial->desc.flags & VLY_ATTENTION_BACKWARD) == 0 || trial->host[which];
     if (which == TRIAL_LSE && !forward)
         return 0x41;
     return which == TRIAL_O && !forward ? 0x3c : 0xff;
@@ -257,7 +259,7 @@ static vly_status upload(vly_trial *trial, uint32_t which, vly_error *error)
     return status;
 }
 
-static vly_status make_buffer(vly_trial *trial, uint32_t which, int on_host,
+static vly_status make_buffer(vly_trial *trial, uint32_t which, bool on_host,
                               vly_error *error)
 {
     const uint64_t bytes = trial->bytes[which];
@@ -290,7 +292,7 @@ static vly_status make_buffer(vly_trial *trial, uint32_t which, int on_host,
 
 vly_status vly_trial_init(vly_trial *trial, const vly_attention_desc *desc,
                           uint32_t device, uint64_t workspace_bytes,
-                          int on_host, vly_error *error)
+                          bool on_host, vly_error *error)
 {
     vly_status status = VLY_OK;
     memset(trial, 0, sizeof *trial);
@@ -298,22 +300,22 @@ vly_status vly_trial_init(vly_trial *trial, const vly_attention_desc *desc,
     trial->device = device;
     trial->state = 20240711;
     want_all(trial, workspace_bytes);
-    for (uint32_t i = 0; status == VLY_OK && i < TRIAL_N; i++)
-        status = make_buffer(trial, i, on_host, error);
-    if (status == VLY_OK)
-        fill_ints(trial, on_host);
-    if (status == VLY_OK && on_host)
+    for (uint32_t i = 0; i < TRIAL_N; i++)
+        VLY_TRY(make_buffer(trial, i, on_host, error));
+    fill_ints(trial, on_host);
+    if (on_host)
         poison_all(trial);
-    for (uint32_t i = 0; status == VLY_OK && i < TRIAL_N; i++)
-        if (trial->there[i] != NULL)
-            status = upload(trial, i, error);
+    for (uint32_t i = 0; i < TRIAL_N; i++)
+        if (trial->there[i])
+            VLY_TRY(upload(trial, i, error));
+out:
     return status;
 }
 
 void vly_trial_deinit(vly_trial *trial)
 {
     for (uint32_t i = 0; i < TRIAL_N; i++) {
-        if (trial->there[i] != NULL)
+        if (trial->there[i])
             vly_accel_cuda_memory.free(trial->device, trial->there[i]);
         vly_accel_free(trial->host[i]);
         trial->there[i] = NULL;

@@ -5,6 +5,8 @@
 #ifndef VLY_ATTENTION_TRIAL_H
 #define VLY_ATTENTION_TRIAL_H
 
+#include <stdbool.h>
+
 #include "attention_cuda.h"
 
 /* Buffers of a run. */
@@ -51,7 +53,7 @@ typedef struct vly_trial {
  * Errors  E_NOMEM; the trial can be deinit */
 vly_status vly_trial_init(vly_trial *trial, const vly_attention_desc *desc,
                           uint32_t device, uint64_t workspace_bytes,
-                          int on_host, vly_error *error);
+                          bool on_host, vly_error *error);
 void vly_trial_deinit(vly_trial *trial);
 /* The arguments of a run on the device or, with host, on the processor. */
 vly_attention_run vly_trial_run(const vly_trial *trial, int host, void *stream);

@@ -170,18 +170,21 @@ static const vly_cuda_way plain = {
 static vly_status mma_supports(const vly_attention_device *device,
                                const vly_attention_desc *desc, vly_error *error)
 {
-    vly_status status = check_forward("own_mma", desc, error);
-    if (status == VLY_OK && device->capability < 80)
-        status =
+    vly_status status = VLY_OK;
+    VLY_TRY(check_forward("own_mma", desc, error));
+    if (device->capability < 80)
+        VLY_TRY(vly_support_fail(error, VLY_E_UNSUPPORTED,
+                                 "own_mma: compute capability %u.%u, wanted "
+                                 "8.0 or newer",
+                                 device->capability / 10,
+                                 device->capability % 10));
+    if (vly_cuda_sees_too_many(desc))
+        VLY_TRY(
             vly_support_fail(error, VLY_E_UNSUPPORTED,
-                             "own_mma: compute capability %u.%u, wanted "
-                             "8.0 or newer",
-                             device->capability / 10, device->capability % 10);
-    if (status == VLY_OK && vly_cuda_sees_too_many(desc))
-        status =
-            vly_support_fail(error, VLY_E_UNSUPPORTED,
-                             "own_mma: loses digits of more than 2^20 keys");
-    return status == VLY_OK ? check_chunks("own_mma", desc, error) : status;
+                             "own_mma: loses digits of more than 2^20 keys"));
+    VLY_TRY(check_chunks("own_mma", desc, error));
+out:
+    return status;
 }
 
 static vly_status nothing_to_prepare(const vly_attention_device *device,

@@ -11,8 +11,8 @@ static vly_status find_kernels(const char *isa,
                                vly_error *error)
 {
     const vly_attention_kernels *found = vly_attention_kernels_find(isa);
-    const int known = strcmp(isa, "scalar") == 0 || strcmp(isa, "avx2") == 0 ||
-                      strcmp(isa, "avx512") == 0;
+    const bool known = strcmp(isa, "scalar") == 0 || strcmp(isa, "avx2") == 0 ||
+                       strcmp(isa, "avx512") == 0;
     if (!known)
         return vly_support_fail(error, VLY_E_INVALID,
                                 "%s: option isa is \"%s\", wanted scalar, avx2 "
@@ -42,9 +42,7 @@ vly_status vly_cpu_options_read(const vly_device_spec *device,
     VLY_TRY(
         vly_accel_options_parse(device->options, keys, &made.common, error));
     if (vly_accel_options_value(device->options, "isa", isa, sizeof isa))
-        status = find_kernels(isa, &made.kernels, error);
-    if (status != VLY_OK)
-        return status;
+        VLY_TRY(find_kernels(isa, &made.kernels, error));
     made.n_threads = device->n_threads < 1 ? 1 : device->n_threads;
     made.n_threads = made.n_threads > 1024 ? 1024 : made.n_threads;
     *options = made;

@@ -4,6 +4,8 @@
 #ifndef VLY_CUDNN_ATTENTION_H
 #define VLY_CUDNN_ATTENTION_H
 
+#include <stdbool.h>
+
 #include <volley/attention.h>
 
 #include "cudnn_steps.h"
@@ -53,7 +55,7 @@ typedef struct vly_cudnn_inputs {
     vly_cudnn_tensor ragged_q, ragged_k, ragged_v, ragged_o;
     vly_cudnn_tensor length_q, length_kv;
     vly_cudnn_tensor scale;
-    int has_lengths;
+    bool has_lengths;
 } vly_cudnn_inputs;
 
 int32_t vly_cudnn_type(uint32_t element);
@@ -71,7 +73,7 @@ vly_cudnn_tensor vly_cudnn_rows(int64_t id, const vly_attention_desc *desc);
 vly_cudnn_tensor vly_cudnn_mask(vly_cudnn_graph *graph,
                                 const vly_attention_desc *desc,
                                 const vly_cudnn_inputs *in, vly_cudnn_tensor s,
-                                int lengths_too);
+                                bool lengths_too);
 
 /* ---- plans ------------------------------------------------------------- */
 

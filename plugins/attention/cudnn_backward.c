@@ -70,7 +70,7 @@ static void grad_of_keys(vly_cudnn_graph *graph, const vly_attention_desc *desc,
     vly_cudnn_tensor x_t = turned(graph, desc, x);
     vly_cudnn_tensor_add(graph, grad);
     if (desc->heads_q == desc->heads_kv) {
-        vly_cudnn_matmul(graph, &x_t, rows, grad, lengths, 0);
+        vly_cudnn_matmul(graph, &x_t, rows, grad, lengths, false);
         return;
     }
     const int64_t all[4] = {desc->batch, desc->heads_q, grad->dim[2],
@@ -79,7 +79,7 @@ static void grad_of_keys(vly_cudnn_graph *graph, const vly_attention_desc *desc,
      * gave wrong gradients of keys (H200, 16 cases of the table) */
     vly_cudnn_tensor heads =
         vly_cudnn_tensor_virtual(graph, all, vly_cudnn_type(desc->type));
-    vly_cudnn_matmul(graph, &x_t, rows, &heads, lengths, 0);
+    vly_cudnn_matmul(graph, &x_t, rows, &heads, lengths, false);
     vly_cudnn_reduce(graph, VLY_CUDNN_REDUCE_ADD, &heads, grad);
 }
 
@@ -99,7 +99,7 @@ static void grad_of_queries(vly_cudnn_graph *graph,
                        desc->dim, &desc->q);
     vly_cudnn_tensor_add(graph, &grad);
     if ((desc->flags & VLY_ATTENTION_DETERMINISTIC) != 0) {
-        vly_cudnn_matmul(graph, ds, &k, &grad, lengths, 0);
+        vly_cudnn_matmul(graph, ds, &k, &grad, lengths, false);
         return;
     }
     const int64_t q = desc->seq_q;
@@ -110,7 +110,7 @@ static void grad_of_queries(vly_cudnn_graph *graph,
         .id = VLY_CUDNN_GRAD_Q_SUM,
         .type = VLY_CUDNN_TYPE_F32};
     vly_cudnn_tensor_add(graph, &sum);
-    vly_cudnn_matmul(graph, ds, &k, &sum, lengths, 0);
+    vly_cudnn_matmul(graph, ds, &k, &sum, lengths, false);
     vly_cudnn_pointwise(graph, VLY_CUDNN_PW_IDENTITY, VLY_CUDNN_TYPE_F32, -1,
                         &sum, NULL, NULL, &grad);
 }
@@ -148,7 +148,7 @@ vly_status vly_cudnn_backward(vly_cudnn_graph *graph,
     vly_cudnn_tensor sums = row_sums(graph, desc, &in.o, &grad_o);
     vly_cudnn_tensor s =
         vly_cudnn_tensor_virtual(graph, scores, VLY_CUDNN_TYPE_F32);
-    vly_cudnn_matmul(graph, &in.q, &in.k_t, &s, cut_s, 0);
+    vly_cudnn_matmul(graph, &in.q, &in.k_t, &s, cut_s, false);
     s = vly_cudnn_map(graph, VLY_CUDNN_PW_MUL, VLY_CUDNN_TYPE_F32, &s,
                       &in.scale);
     /* lengths before the statistics, bands after them, as cudnn-frontend */
@@ -156,16 +156,16 @@ vly_status vly_cudnn_backward(vly_cudnn_graph *graph,
     no_bands.flags &=
         ~(uint32_t)(VLY_ATTENTION_CAUSAL | VLY_ATTENTION_CAUSAL_END);
     no_bands.window_left = no_bands.window_right = VLY_ATTENTION_NO_WINDOW;
-    s = vly_cudnn_mask(graph, &no_bands, &in, s, 1);
+    s = vly_cudnn_mask(graph, &no_bands, &in, s, true);
     s = vly_cudnn_map(graph, VLY_CUDNN_PW_SUB, VLY_CUDNN_TYPE_F32, &s, &stats);
-    s = vly_cudnn_mask(graph, desc, &in, s, 0);
+    s = vly_cudnn_mask(graph, desc, &in, s, false);
     vly_cudnn_tensor p =
         vly_cudnn_map(graph, VLY_CUDNN_PW_EXP, VLY_CUDNN_TYPE_F32, &s, NULL);
     grad_of_keys(graph, desc, &p, &grad_o, cut_kv, &grad_v);
 
     vly_cudnn_tensor ds =
         vly_cudnn_tensor_virtual(graph, scores, VLY_CUDNN_TYPE_F32);
-    vly_cudnn_matmul(graph, &grad_o, &in.v_t, &ds, cut_s, 0);
+    vly_cudnn_matmul(graph, &grad_o, &in.v_t, &ds, cut_s, false);
     ds = vly_cudnn_map(graph, VLY_CUDNN_PW_SUB, VLY_CUDNN_TYPE_F32, &ds, &sums);
     ds = vly_cudnn_map(graph, VLY_CUDNN_PW_MUL, VLY_CUDNN_TYPE_F32, &ds, &p);
     vly_cudnn_tensor scaled =

@@ -185,7 +185,7 @@ static void weigh_fp8(vly_cudnn_graph *graph, const vly_cudnn_tensor *p,
     const vly_cudnn_tensor most = one_number(graph, VLY_CUDNN_MOST_O);
     vly_cudnn_tensor o =
         vly_cudnn_tensor_virtual(graph, in->o.dim, VLY_CUDNN_TYPE_F32);
-    vly_cudnn_matmul(graph, p, &in->v, &o, no_lengths, 0);
+    vly_cudnn_matmul(graph, p, &in->v, &o, no_lengths, false);
     o = vly_cudnn_map(graph, VLY_CUDNN_PW_MUL, VLY_CUDNN_TYPE_F32, &o, &down);
     o = vly_cudnn_map(graph, VLY_CUDNN_PW_MUL, VLY_CUDNN_TYPE_F32, &o, &v);
     vly_cudnn_pointwise(graph, VLY_CUDNN_PW_MUL, VLY_CUDNN_TYPE_F32, -1, &o,
@@ -221,12 +221,12 @@ vly_status vly_cudnn_forward(vly_cudnn_graph *graph,
                       &in.scale);
     if (desc->type == VLY_ELEMENT_E4M3)
         s = descale_scores(graph, s);
-    s = vly_cudnn_mask(graph, desc, &in, s, 1);
+    s = vly_cudnn_mask(graph, desc, &in, s, true);
     vly_cudnn_tensor p = softmax(graph, desc, &s);
     if (desc->type == VLY_ELEMENT_E4M3)
         weigh_fp8(graph, &p, &in);
     else
-        vly_cudnn_matmul(graph, &p, &in.v, &in.o, cut_o, 0);
+        vly_cudnn_matmul(graph, &p, &in.v, &in.o, cut_o, false);
 out:
     return status;
 }

@@ -51,7 +51,7 @@ static int use_of(const vly_attention_desc *desc, int which)
 
 static uint32_t dim_of(const vly_attention_desc *desc, int which)
 {
-    const int is_v =
+    const bool is_v =
         which == V || which == O || which == GRAD_O || which == GRAD_V;
     return is_v ? desc->dim_v : desc->dim;
 }
@@ -152,7 +152,7 @@ static vly_status copy(const vly_attention_desc *desc,
 {
     const int keys = is_of_keys(which);
     const vly_attention_layout *layout = layout_of(desc, which);
-    const int in = use_of(desc, which) == READ;
+    const bool in = use_of(desc, which) == READ;
     const vly_attention_guard guard = {
         .from = from,
         .to = loose(to),
@@ -207,8 +207,9 @@ vly_status vly_cudnn_guard_end(const vly_attention_desc *desc,
     vly_status status = VLY_OK;
     pointers_of(run, theirs);
     pointers_of(copied, copies);
-    for (int i = 0; status == VLY_OK && i < N; i++)
+    for (int i = 0; i < N; i++)
         if (use_of(desc, i) == WRITTEN)
-            status = copy(desc, run, i, copies[i], theirs[i], error);
+            VLY_TRY(copy(desc, run, i, copies[i], theirs[i], error));
+out:
     return status;
 }

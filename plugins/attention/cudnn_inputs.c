@@ -94,7 +94,7 @@ void vly_cudnn_add_inputs(vly_cudnn_graph *graph,
                           const vly_attention_desc *desc, vly_cudnn_inputs *in)
 {
     const int32_t type = vly_cudnn_type(desc->type);
-    const int packed = (desc->flags & VLY_ATTENTION_PACKED) != 0;
+    const bool packed = (desc->flags & VLY_ATTENTION_PACKED) != 0;
     memset(in, 0, sizeof *in);
     in->has_lengths =
         packed ||
@@ -194,7 +194,7 @@ static vly_cudnn_tensor mask_left(vly_cudnn_graph *graph,
                                   const vly_cudnn_tensor *s,
                                   const vly_cudnn_tensor *none)
 {
-    const int at_end = (desc->flags & VLY_ATTENTION_CAUSAL_END) != 0;
+    const bool at_end = (desc->flags & VLY_ATTENTION_CAUSAL_END) != 0;
     float window = (float)desc->window_left + 1.0f;
     vly_cudnn_tensor row = vly_cudnn_index(graph, s, 2);
     vly_cudnn_tensor column = vly_cudnn_index(graph, s, 3);
@@ -223,7 +223,7 @@ static vly_cudnn_tensor mask_left(vly_cudnn_graph *graph,
 vly_cudnn_tensor vly_cudnn_mask(vly_cudnn_graph *graph,
                                 const vly_attention_desc *desc,
                                 const vly_cudnn_inputs *in, vly_cudnn_tensor s,
-                                int lengths_too)
+                                bool lengths_too)
 {
     const int causal =
         (desc->flags & (VLY_ATTENTION_CAUSAL | VLY_ATTENTION_CAUSAL_END)) != 0;

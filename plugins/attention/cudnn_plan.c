@@ -38,7 +38,7 @@ static void ask_heuristics(vly_cudnn_graph *graph, void *device, void **configs,
                   &graph->graph);
     vly_cudnn_set(graph, heur, VLY_CUDNN_HEUR_MODE, VLY_CUDNN_IS_HEUR, 1,
                   &mode);
-    if (device != NULL)
+    if (device)
         vly_cudnn_set(graph, heur, VLY_CUDNN_HEUR_DEVICE, VLY_CUDNN_IS_DESC, 1,
                       &device);
     vly_cudnn_finalize(graph, heur, "the heuristics refused the graph");
@@ -56,13 +56,13 @@ static void ask_heuristics(vly_cudnn_graph *graph, void *device, void **configs,
 }
 
 /* -1 if unknown */
-static int64_t config_engine(vly_cudnn_graph *graph, void *config, int *varies)
+static int64_t config_engine(vly_cudnn_graph *graph, void *config, bool *varies)
 {
     int64_t engine = -1;
     int64_t n = 0;
     int32_t notes[16] = {0};
     void *desc = vly_cudnn_desc(graph, VLY_CUDNN_DESC_ENGINE);
-    *varies = 0;
+    *varies = false;
     if (!desc || graph->cudnn->get(config, VLY_CUDNN_CONFIG_ENGINE,
                                    VLY_CUDNN_IS_DESC, 1, &n, &desc) != 0)
         return -1;
@@ -85,16 +85,16 @@ static int build_plan(vly_cudnn_graph *graph, void *device, void *config,
     int code = cudnn->desc_create(VLY_CUDNN_DESC_PLAN, &desc);
     if (code != 0)
         return code;
-    if (graph->handle != NULL)
+    if (graph->handle)
         code = cudnn->set(desc, VLY_CUDNN_PLAN_HANDLE, VLY_CUDNN_IS_HANDLE, 1,
                           &graph->handle);
-    if (code == 0 && device != NULL)
+    if (code == 0 && device)
         code = cudnn->set(desc, VLY_CUDNN_PLAN_DEVICE, VLY_CUDNN_IS_DESC, 1,
                           &device);
-    if (code == 0 && config != NULL)
+    if (code == 0 && config)
         code = cudnn->set(desc, VLY_CUDNN_PLAN_CONFIG, VLY_CUDNN_IS_DESC, 1,
                           &config);
-    if (code == 0 && json != NULL)
+    if (code == 0 && json)
         code = cudnn->set(desc, VLY_CUDNN_PLAN_JSON, VLY_CUDNN_IS_CHAR,
                           json_bytes, json);
     if (code == 0)
@@ -126,7 +126,7 @@ static vly_status choose_config(vly_cudnn_plan *plan, void *device,
                                 (uint32_t)n, first);
     int code = 0;
     for (uint32_t i = first; i < n; i++) {
-        int varies = 0;
+        bool varies = false;
         int64_t engine = config_engine(graph, configs[i], &varies);
         if (varies && (flags & VLY_ATTENTION_DETERMINISTIC) != 0)
             continue;
@@ -150,10 +150,13 @@ static vly_status make_graph(const vly_cudnn *cudnn,
                              vly_cudnn_graph *graph, vly_error *error)
 {
     vly_cudnn_graph_init(graph, cudnn, target->handle);
-    vly_status status = (desc->flags & VLY_ATTENTION_BACKWARD) != 0
-                            ? vly_cudnn_backward(graph, desc, error)
-                            : vly_cudnn_forward(graph, desc, error);
-    return status == VLY_OK ? vly_cudnn_graph_build(graph, error) : status;
+    vly_status status = VLY_OK;
+    VLY_TRY((desc->flags & VLY_ATTENTION_BACKWARD) != 0
+                ? vly_cudnn_backward(graph, desc, error)
+                : vly_cudnn_forward(graph, desc, error));
+    VLY_TRY(vly_cudnn_graph_build(graph, error));
+out:
+    return status;
 }
 
 vly_status vly_cudnn_count_configs(const vly_cudnn *cudnn,
@@ -333,7 +336,7 @@ void vly_cudnn_plan_destroy(vly_cudnn_plan *plan)
 {
     if (!plan)
         return;
-    if (plan->plan != NULL)
+    if (plan->plan)
         (void)plan->graph.cudnn->desc_destroy(plan->plan);
     vly_cudnn_graph_deinit(&plan->graph);
     vly_accel_free(plan);

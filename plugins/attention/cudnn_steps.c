@@ -74,7 +74,7 @@ void vly_cudnn_finalize(vly_cudnn_graph *graph, void *desc, const char *what)
 static void set_desc(vly_cudnn_graph *graph, void *desc, int name,
                      const vly_cudnn_tensor *tensor)
 {
-    if (tensor != NULL)
+    if (tensor)
         vly_cudnn_set(graph, desc, name, VLY_CUDNN_IS_DESC, 1, &tensor->desc);
 }
 
@@ -108,7 +108,7 @@ static void make_tensor(vly_cudnn_graph *graph, vly_cudnn_tensor *tensor)
     if (by_value)
         vly_cudnn_set(graph, desc, VLY_CUDNN_TENSOR_BY_VALUE, VLY_CUDNN_IS_BOOL,
                       1, &by_value);
-    if (tensor->ragged != NULL)
+    if (tensor->ragged)
         vly_cudnn_set(graph, desc, VLY_CUDNN_TENSOR_RAGGED, VLY_CUDNN_IS_DESC,
                       1, &tensor->ragged);
     vly_cudnn_finalize(graph, desc, "a tensor was refused");
@@ -237,7 +237,7 @@ vly_cudnn_tensor vly_cudnn_select(vly_cudnn_graph *graph,
 
 void vly_cudnn_matmul(vly_cudnn_graph *graph, const vly_cudnn_tensor *a,
                       const vly_cudnn_tensor *b, const vly_cudnn_tensor *c,
-                      const vly_cudnn_tensor *const lengths[3], int padded)
+                      const vly_cudnn_tensor *const lengths[3], bool padded)
 {
     const double padding = 0.0;
     void *kind = vly_cudnn_desc(graph, VLY_CUDNN_DESC_MATMUL);
@@ -251,7 +251,7 @@ void vly_cudnn_matmul(vly_cudnn_graph *graph, const vly_cudnn_tensor *a,
     set_desc(graph, op, VLY_CUDNN_MATMUL_A, a);
     set_desc(graph, op, VLY_CUDNN_MATMUL_B, b);
     set_desc(graph, op, VLY_CUDNN_MATMUL_C, c);
-    for (int i = 0; lengths != NULL && i < 3; i++)
+    for (int i = 0; lengths && i < 3; i++)
         set_desc(graph, op, VLY_CUDNN_MATMUL_M + i, lengths[i]);
     add_op(graph, op, "a matrix product was refused");
 }
@@ -299,7 +299,7 @@ vly_status vly_cudnn_graph_build(vly_cudnn_graph *graph, vly_error *error)
     void *desc = vly_cudnn_desc(graph, VLY_CUDNN_DESC_GRAPH);
     vly_cudnn_set(graph, desc, VLY_CUDNN_GRAPH_OPS, VLY_CUDNN_IS_DESC,
                   (int64_t)graph->n_ops, graph->ops);
-    if (graph->handle != NULL)
+    if (graph->handle)
         vly_cudnn_set(graph, desc, VLY_CUDNN_GRAPH_HANDLE, VLY_CUDNN_IS_HANDLE,
                       1, &graph->handle);
     vly_cudnn_finalize(graph, desc, "the graph was refused");

@@ -5,6 +5,8 @@
 #ifndef VLY_CUDNN_STEPS_H
 #define VLY_CUDNN_STEPS_H
 
+#include <stdbool.h>
+
 #include "cudnn_api.h"
 
 enum {
@@ -81,7 +83,7 @@ vly_cudnn_tensor vly_cudnn_select(vly_cudnn_graph *graph,
 /* c = a b; lengths [batch] that cut m, n, k, or NULL */
 void vly_cudnn_matmul(vly_cudnn_graph *graph, const vly_cudnn_tensor *a,
                       const vly_cudnn_tensor *b, const vly_cudnn_tensor *c,
-                      const vly_cudnn_tensor *const lengths[3], int padded);
+                      const vly_cudnn_tensor *const lengths[3], bool padded);
 void vly_cudnn_reduce(vly_cudnn_graph *graph, int32_t mode,
                       const vly_cudnn_tensor *x, const vly_cudnn_tensor *y);
 void vly_cudnn_reshape(vly_cudnn_graph *graph, const vly_cudnn_tensor *x,

@@ -34,13 +34,12 @@ static vly_status look_at(uint32_t device, limits *found, vly_error *error)
         cudaDevAttrMaxSharedMemoryPerBlockOptin, cudaDevAttrCooperativeLaunch,
         cudaDevAttrComputeCapabilityMajor, cudaDevAttrComputeCapabilityMinor};
     int is[4] = {0, 0, 0, 0};
-    vly_status status = vly_accel_cuda_enter(device, error);
-    for (uint32_t i = 0; status == VLY_OK && i < 4; i++)
-        status = vly_accel_cuda_check(
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_accel_cuda_enter(device, error));
+    for (uint32_t i = 0; i < 4; i++)
+        VLY_TRY(vly_accel_cuda_check(
             (int)cudaDeviceGetAttribute(&is[i], asked[i], (int)device),
-            "cudaDeviceGetAttribute", error);
-    if (status != VLY_OK)
-        return status;
+            "cudaDeviceGetAttribute", error));
     if (is[2] * 10 + is[3] != CAPABILITY)
         return vly_support_fail(error, VLY_E_UNSUPPORTED,
                                 "%s: rwkv chain: device %u has compute "
@@ -52,9 +51,11 @@ static vly_status look_at(uint32_t device, limits *found, vly_error *error)
                                 "launches",
                                 vly_support_plugin, device);
     found->shared = (uint32_t)is[0];
-    return vly_accel_cuda_check(
+    VLY_TRY(vly_accel_cuda_check(
         vly_cuda_rwkv_token_room(found->shared, &found->blocks),
-        "room for a rwkv chain", error);
+        "room for a rwkv chain", error));
+out:
+    return status;
 }
 
 static vly_status check(const vly_device_spec *device,
@@ -62,30 +63,30 @@ static vly_status check(const vly_device_spec *device,
                         uint32_t n, vly_error *error)
 {
     vly_accel_options options;
-    vly_status status = vly_accel_check_device(device, error);
-    if (status == VLY_OK && (!plans || !runs || n == 0))
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_accel_check_device(device, error));
+    if (!plans || !runs || n == 0)
         return vly_support_fail(error, VLY_E_INVALID,
                                 "%s: rwkv chain of no operations",
                                 vly_support_plugin);
-    if (status == VLY_OK)
-        status =
-            vly_accel_options_parse(device->options, NULL, &options, error);
-    if (status == VLY_OK && !options.chain)
+    VLY_TRY(vly_accel_options_parse(device->options, NULL, &options, error));
+    if (!options.chain)
         return vly_support_fail(error, VLY_E_UNSUPPORTED,
                                 "%s: rwkv chain: refused by chain=0",
                                 vly_support_plugin);
-    for (uint32_t i = 0; status == VLY_OK && i < n; i++)
+    for (uint32_t i = 0; i < n; i++)
         if (!plans[i] || plans[i]->device != device->index)
             return vly_support_fail(error, VLY_E_INVALID,
                                     "%s: rwkv chain: plan number %u is not of "
                                     "device %u",
                                     vly_support_plugin, i, device->index);
-    if (status == VLY_OK && vly_rwkv_pattern_layers(n) == 0)
+    if (vly_rwkv_pattern_layers(n) == 0)
         return vly_support_fail(
             error, VLY_E_UNSUPPORTED,
             "%s: rwkv chain of %u operations, wanted %d for "
             "each layer and %d",
             vly_support_plugin, n, VLY_RWKV_LAYER_RUNS, VLY_RWKV_OTHER_RUNS);
+out:
     return status;
 }
 
@@ -138,7 +139,7 @@ static vly_status fill(vly_rwkv_chain *chain, vly_rwkv_plan *const *plans,
     if (status == VLY_OK)
         why =
             vly_cuda_rwkv_token_plan(&chain->token, found.blocks, found.shared);
-    if (why != NULL)
+    if (why)
         status =
             vly_support_fail(error, VLY_E_UNSUPPORTED, "%s: rwkv chain of %s",
                              vly_support_plugin, why);
@@ -177,7 +178,7 @@ vly_status vly_rwkv_cuda_chain_run(vly_rwkv_chain *chain, void *stream,
 {
     vly_status status = VLY_OK;
     VLY_TRY(vly_accel_cuda_enter(chain->device, error));
-    if (chain->token_at != NULL)
+    if (chain->token_at)
         chain->token.token_value = *chain->token_at;
     status = vly_accel_cuda_check(
         vly_cuda_rwkv_token_run(&chain->token, stream), "rwkv chain", error);

@@ -75,7 +75,7 @@ static vly_status check_types(const vly_rwkv_desc *desc, const char *plugin,
                               vly_error *error)
 {
     const char *op = vly_rwkv_op_name(desc->op);
-    const int has_wkv =
+    const bool has_wkv =
         desc->op == VLY_RWKV_PREPARE || desc->op == VLY_RWKV_FINISH;
     if (!is_float(desc->type))
         return vly_support_fail(error, VLY_E_UNSUPPORTED,
@@ -134,7 +134,7 @@ static vly_status check_own(const vly_rwkv_desc *desc, const char *plugin,
                             vly_error *error)
 {
     const char *op = vly_rwkv_op_name(desc->op);
-    const int has_eps =
+    const bool has_eps =
         desc->op == VLY_RWKV_MIX || desc->op == VLY_RWKV_FINISH ||
         desc->op == VLY_RWKV_STEP || desc->op == VLY_RWKV_NORM ||
         (desc->flags & VLY_RWKV_WITH_NORM) != 0;

@@ -113,7 +113,7 @@ static void list_lora(pointers *p, const vly_rwkv_run *run)
     static const char *const names[2][4] = {
         {"lora_w", "lora_a", "lora_v", "lora_g"},
         {"matrix_w", "matrix_a", "matrix_v", "matrix_g"}};
-    const int is_lora = (desc->flags & VLY_RWKV_LORA) != 0;
+    const bool is_lora = (desc->flags & VLY_RWKV_LORA) != 0;
     for (uint32_t i = 0; i < (is_lora ? 4u : 3u); i++) {
         if (i == 2 && (desc->flags & VLY_RWKV_FIRST))
             continue;
@@ -129,7 +129,7 @@ static void list_heads_in(pointers *p, const vly_rwkv_run *run)
 {
     const vly_rwkv_desc *desc = p->desc;
     const uint64_t values = n_rows(desc) * desc->width;
-    const int is_first = (desc->flags & VLY_RWKV_FIRST) != 0;
+    const bool is_first = (desc->flags & VLY_RWKV_FIRST) != 0;
     add(p, "r", run->r, values, desc->type);
     add(p, "k", run->k, values, desc->type);
     add(p, "v", run->v, values, desc->type);
@@ -148,7 +148,7 @@ static void list_prepare(pointers *p, const vly_rwkv_run *run)
 {
     const vly_rwkv_desc *desc = p->desc;
     const uint64_t values = n_rows(desc) * desc->width;
-    const int same = desc->type_wkv == desc->type;
+    const bool same = desc->type_wkv == desc->type;
     list_heads_in(p, run);
     add_out(p, "wkv_r", run->wkv_r, values, desc->type_wkv,
             same ? run->r : NULL);
@@ -167,7 +167,7 @@ static void list_heads_out(pointers *p, const vly_rwkv_run *run)
 {
     const vly_rwkv_desc *desc = p->desc;
     const uint64_t values = n_rows(desc) * desc->width;
-    const int has_g =
+    const bool has_g =
         desc->op == VLY_RWKV_FINISH || !(desc->flags & VLY_RWKV_LORA);
     VECTOR(r_k);
     VECTOR(group_weight);
@@ -268,7 +268,7 @@ static bool pointers_meet(const pointer *a, const pointer *b)
     const uintptr_t at_b = (uintptr_t)b->at;
     if (at_a == 0 || at_b == 0)
         return false;
-    if (a->twin != NULL && a->at == a->twin && b->at == a->twin && !b->written)
+    if (a->twin && a->at == a->twin && b->at == a->twin && !b->written)
         return false;
     return at_a < at_b + b->bytes && at_b < at_a + a->bytes;
 }

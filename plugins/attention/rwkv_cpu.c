@@ -66,19 +66,18 @@ static vly_status fill_plan(const vly_device_spec *device, vly_rwkv_plan *plan,
     vly_cpu_options options;
     vly_rwkv_needs needs = {0};
     const uint64_t rows = (uint64_t)plan->desc.batch * plan->desc.seq;
-    vly_status status = vly_cpu_options_read(device, &options, error);
-    if (status == VLY_OK && options.common.choose[0] != 0 &&
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_cpu_options_read(device, &options, error));
+    if (options.common.choose[0] != 0 &&
         strcmp(options.common.choose, "vectors") != 0)
-        status = vly_support_fail(error, VLY_E_UNSUPPORTED,
-                                  "%s: choose=%s, there is vectors",
-                                  vly_support_plugin, options.common.choose);
-    if (status == VLY_OK && rows > UINT32_MAX)
-        status = vly_support_fail(error, VLY_E_UNSUPPORTED,
-                                  "%s: rwkv of %llu rows, wanted at most %u",
-                                  vly_support_plugin, (unsigned long long)rows,
-                                  UINT32_MAX);
-    if (status != VLY_OK)
-        return status;
+        VLY_TRY(vly_support_fail(error, VLY_E_UNSUPPORTED,
+                                 "%s: choose=%s, there is vectors",
+                                 vly_support_plugin, options.common.choose));
+    if (rows > UINT32_MAX)
+        VLY_TRY(vly_support_fail(error, VLY_E_UNSUPPORTED,
+                                 "%s: rwkv of %llu rows, wanted at most %u",
+                                 vly_support_plugin, (unsigned long long)rows,
+                                 UINT32_MAX));
     plan->kernels = options.kernels;
     plan->loops = options.kernels->rwkv;
     operations[plan->desc.op]->needs(&plan->desc, &needs);
@@ -142,7 +141,7 @@ static vly_status list_rows(vly_rwkv_plan *plan, const vly_rwkv_run *run,
                                     "%s: length[%u] is %d, wanted 0 to %u",
                                     vly_support_plugin, b, length[b], seq);
         const uint32_t n = vly_rwkv_tokens(plan, run, b);
-        const int is_last = (plan->desc.flags & VLY_RWKV_LAST) != 0;
+        const bool is_last = (plan->desc.flags & VLY_RWKV_LAST) != 0;
         for (uint32_t t = is_last && n > 0 ? n - 1 : 0; t < n; t++)
             plan->rows[plan->n_rows++] = b * seq + t;
     }
@@ -169,16 +168,13 @@ static vly_status check_tokens(const vly_rwkv_plan *plan,
 static vly_status run_plan(vly_rwkv_plan *plan, const vly_rwkv_run *run,
                            vly_error *error)
 {
-    vly_status status =
-        vly_rwkv_check_run(&plan->desc, run, vly_support_plugin, error);
-    if (status == VLY_OK)
-        status = vly_cpu_check_stream(run->stream, error);
-    if (status == VLY_OK)
-        status = list_rows(plan, run, error);
-    if (status == VLY_OK)
-        status = check_tokens(plan, run, error);
-    if (status == VLY_OK)
-        operations[plan->desc.op]->run(plan, run);
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_rwkv_check_run(&plan->desc, run, vly_support_plugin, error));
+    VLY_TRY(vly_cpu_check_stream(run->stream, error));
+    VLY_TRY(list_rows(plan, run, error));
+    VLY_TRY(check_tokens(plan, run, error));
+    operations[plan->desc.op]->run(plan, run);
+out:
     return status;
 }
 

@@ -3,6 +3,7 @@
  * one head of up to 16 rows, so that the second products of the gates read
  * their matrices once for all of them.
  */
+#include <stdbool.h>
 #include <string.h>
 
 #include "element.h"
@@ -91,7 +92,7 @@ static void load_gates(const head_work *work, uint64_t head,
     const vly_rwkv_plan *plan = work->plan;
     const vly_rwkv_desc *desc = &plan->desc;
     const vly_rwkv_run *run = work->run;
-    const int has_g =
+    const bool has_g =
         (desc->flags & VLY_RWKV_LORA) || desc->op == VLY_RWKV_STEP;
     const void *const given[4] = {run->lora_w, run->lora_a, run->lora_v,
                                   run->g};

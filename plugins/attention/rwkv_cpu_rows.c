@@ -225,7 +225,7 @@ static void norm_unit(void *arg, uint64_t unit, uint32_t thread)
 {
     const row_work *work = arg;
     const vly_rwkv_desc *desc = &work->plan->desc;
-    const int is_last = (desc->flags & VLY_RWKV_LAST) != 0;
+    const bool is_last = (desc->flags & VLY_RWKV_LAST) != 0;
     float *line = vly_rwkv_scratch(work->plan, thread);
     for (uint32_t i = (uint32_t)unit * VLY_RWKV_CHUNK;
          i < chunk_end(work->plan, unit); i++) {

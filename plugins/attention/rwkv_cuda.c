@@ -102,14 +102,14 @@ static vly_status rows_fit(const vly_rwkv_desc *desc, vly_error *error)
 
 static vly_status supports(const vly_rwkv_desc *desc, vly_error *error)
 {
-    vly_status status = vly_rwkv_check_desc(desc, vly_support_plugin, error);
-    if (status == VLY_OK && desc->op == VLY_RWKV_PRODUCTS)
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_rwkv_check_desc(desc, vly_support_plugin, error));
+    if (desc->op == VLY_RWKV_PRODUCTS)
         return products_fit(desc, error);
-    if (status == VLY_OK)
-        status = rows_fit(desc, error);
-    if (status == VLY_OK &&
-        (desc->op == VLY_RWKV_STEP || desc->op == VLY_RWKV_PREPARE))
-        status = heads_fit(desc, error);
+    VLY_TRY(rows_fit(desc, error));
+    if (desc->op == VLY_RWKV_STEP || desc->op == VLY_RWKV_PREPARE)
+        VLY_TRY(heads_fit(desc, error));
+out:
     return status;
 }
 
@@ -229,7 +229,7 @@ static vly_cuda_rwkv_rows row_arguments(const vly_rwkv_plan *plan,
                                         const vly_rwkv_run *run)
 {
     const vly_rwkv_desc *desc = &plan->desc;
-    const int is_plain =
+    const bool is_plain =
         desc->op == VLY_RWKV_EMBED && (desc->flags & VLY_RWKV_WITH_NORM) == 0;
     return (vly_cuda_rwkv_rows){
         .token = run->token,

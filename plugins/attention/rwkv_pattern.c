@@ -431,11 +431,9 @@ vly_status vly_rwkv_pattern_find(vly_rwkv_plan *const *plans,
     memset(token, 0, sizeof *token);
     token->n_layers = vly_rwkv_pattern_layers(n);
     memset(layers, 0, token->n_layers * sizeof *layers);
-    for (uint32_t i = 0; status == VLY_OK && i < n; i++)
-        status = vly_rwkv_check_run(&plans[i]->desc, &runs[i],
-                                    vly_support_plugin, error);
-    if (status != VLY_OK)
-        return status;
+    for (uint32_t i = 0; i < n; i++)
+        VLY_TRY(vly_rwkv_check_run(&plans[i]->desc, &runs[i],
+                                   vly_support_plugin, error));
     bool good = find_embed(&f);
     for (uint32_t i = 0; good && i < token->n_layers; i++)
         good = find_layer(&f, i);
@@ -446,8 +444,10 @@ vly_status vly_rwkv_pattern_find(vly_rwkv_plan *const *plans,
     }
     if (good && find_head(&f) && want_apart(&f))
         return VLY_OK;
-    return vly_support_fail(error, VLY_E_UNSUPPORTED,
-                            "%s: rwkv chain: number %u, %s, %s",
-                            vly_support_plugin, f.at,
-                            vly_rwkv_op_name(plans[f.at]->desc.op), f.why);
+    status = vly_support_fail(error, VLY_E_UNSUPPORTED,
+                              "%s: rwkv chain: number %u, %s, %s",
+                              vly_support_plugin, f.at,
+                              vly_rwkv_op_name(plans[f.at]->desc.op), f.why);
+out:
+    return status;
 }

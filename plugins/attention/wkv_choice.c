@@ -57,26 +57,25 @@ static vly_status fill(trial *t, vly_error *error)
     double *values = NULL;
     char *block = NULL;
     uint64_t seed = 7;
-    vly_status status = vly_accel_alloc(BLOCK, sizeof *values, &values, error);
-    if (status == VLY_OK)
-        status = vly_accel_alloc(BLOCK, size, &block, error);
-    for (uint32_t x = 0; status == VLY_OK && x < INPUTS; x++) {
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_accel_alloc(BLOCK, sizeof *values, &values, error));
+    VLY_TRY(vly_accel_alloc(BLOCK, size, &block, error));
+    for (uint32_t x = 0; x < INPUTS; x++) {
         for (uint32_t i = 0; i < BLOCK; i++) {
             const double u = uniform(&seed);
             values[i] = x == 1 ? 2.5 * u - 3.5 : x >= 4 ? 0.15 * u : u;
         }
         vly_element_from_f64(t->desc->type, values, block, 0, BLOCK);
-        for (uint64_t at = 0; status == VLY_OK && at < t->bytes;
-             at += (uint64_t)BLOCK * size) {
+        for (uint64_t at = 0; at < t->bytes; at += (uint64_t)BLOCK * size) {
             const uint64_t left = t->bytes - at;
-            status = vly_accel_cuda_memory.copy(
+            VLY_TRY(vly_accel_cuda_memory.copy(
                 t->device, t->memory + x * t->bytes + at, block,
                 left < (uint64_t)BLOCK * size ? left : (uint64_t)BLOCK * size,
-                VLY_COPY_TO_DEVICE, NULL, error);
+                VLY_COPY_TO_DEVICE, NULL, error));
         }
-        if (status == VLY_OK)
-            status = vly_accel_cuda_memory.stream_wait(t->device, NULL, error);
+        VLY_TRY(vly_accel_cuda_memory.stream_wait(t->device, NULL, error));
     }
+out:
     vly_accel_free(block);
     vly_accel_free(values);
     return status;
@@ -161,21 +160,21 @@ static vly_status run_once(const trial *t, const vly_wkv_way *way,
  * than 1e-5 of their size; one per mille means a wrong kernel, or a defective
  * device. */
 static vly_status is_right(trial *t, const vly_wkv_way *way, uint32_t first,
-                           int *right, vly_error *error)
+                           bool *right, vly_error *error)
 {
     float *to = t->host[first ? 0 : 1];
-    vly_status status = run_once(t, way, error);
-    if (status == VLY_OK)
-        status = vly_accel_cuda_memory.copy(t->device, to, t->args.state_out,
-                                            t->n_compared * sizeof *to,
-                                            VLY_COPY_FROM_DEVICE, NULL, error);
-    if (status == VLY_OK)
-        status = vly_accel_cuda_memory.stream_wait(t->device, NULL, error);
-    *right = 1;
+    vly_status status = VLY_OK;
+    VLY_TRY(run_once(t, way, error));
+    VLY_TRY(vly_accel_cuda_memory.copy(t->device, to, t->args.state_out,
+                                       t->n_compared * sizeof *to,
+                                       VLY_COPY_FROM_DEVICE, NULL, error));
+    VLY_TRY(vly_accel_cuda_memory.stream_wait(t->device, NULL, error));
+out:
+    *right = true;
     for (uint64_t i = 0; status == VLY_OK && !first && i < t->n_compared; i++)
         if (!(fabsf(t->host[1][i] - t->host[0][i]) <=
               1e-3f * (1.0f + fabsf(t->host[0][i]))))
-            *right = 0;
+            *right = false;
     return status;
 }
 
@@ -197,19 +196,16 @@ static vly_status time_way(const trial *t, const vly_wkv_way *way,
     vly_event *begin = NULL;
     vly_event *end = NULL;
     double times[REPEATS];
-    vly_status status = memory->event_create(t->device, &begin, error);
-    if (status == VLY_OK)
-        status = memory->event_create(t->device, &end, error);
-    for (int i = 0; status == VLY_OK && i < REPEATS; i++) {
-        status = memory->event_record(t->device, begin, NULL, error);
-        if (status == VLY_OK)
-            status = run_once(t, way, error);
-        if (status == VLY_OK)
-            status = memory->event_record(t->device, end, NULL, error);
-        if (status == VLY_OK)
-            status =
-                memory->event_elapsed(t->device, begin, end, &times[i], error);
+    vly_status status = VLY_OK;
+    VLY_TRY(memory->event_create(t->device, &begin, error));
+    VLY_TRY(memory->event_create(t->device, &end, error));
+    for (int i = 0; i < REPEATS; i++) {
+        VLY_TRY(memory->event_record(t->device, begin, NULL, error));
+        VLY_TRY(run_once(t, way, error));
+        VLY_TRY(memory->event_record(t->device, end, NULL, error));
+        VLY_TRY(memory->event_elapsed(t->device, begin, end, &times[i], error));
     }
+out:
     memory->event_destroy(t->device, begin);
     memory->event_destroy(t->device, end);
     if (status == VLY_OK)
@@ -222,7 +218,7 @@ static void log_way(const vly_wkv_way *way, int32_t level, const char *text)
     char message[200];
     snprintf(message, sizeof message, "%s: %s: %s", vly_support_plugin,
              way->name, text);
-    if (vly_support_host != NULL)
+    if (vly_support_host)
         vly_support_host->log(vly_support_host->context, level, message);
 }
 
@@ -233,24 +229,21 @@ vly_status vly_wkv_measure(uint32_t device, const vly_wkv_desc *desc,
     trial t;
     uint32_t found = 0;
     double fastest = 0.0;
-    vly_status status = init(&t, device, desc, error);
-    if (status == VLY_OK)
-        status = add_workspace(&t, ways, n, error);
-    for (uint32_t i = 0; status == VLY_OK && i < n; i++) {
+    vly_status status = VLY_OK;
+    VLY_TRY(init(&t, device, desc, error));
+    VLY_TRY(add_workspace(&t, ways, n, error));
+    for (uint32_t i = 0; i < n; i++) {
         char text[48];
         double s = 0.0;
-        int right = 0;
-        status = is_right(&t, ways[i], i == 0, &right, error);
-        if (status == VLY_OK && !right) {
+        bool right = false;
+        VLY_TRY(is_right(&t, ways[i], i == 0, &right, error));
+        if (!right) {
             log_way(ways[i], VLY_LOG_WARN,
                     "its state is not that of the recurrence: not used");
             seconds[i] = -1.0;
             continue;
         }
-        if (status == VLY_OK)
-            status = time_way(&t, ways[i], &s, error);
-        if (status != VLY_OK)
-            break;
+        VLY_TRY(time_way(&t, ways[i], &s, error));
         snprintf(text, sizeof text, "%.3f us", s * 1e6);
         log_way(ways[i], VLY_LOG_DEBUG, text);
         seconds[i] = s;
@@ -259,6 +252,7 @@ vly_status vly_wkv_measure(uint32_t device, const vly_wkv_desc *desc,
             fastest = s;
         }
     }
+out:
     deinit(&t);
     if (status == VLY_OK)
         *best = found;

@@ -85,7 +85,7 @@ static void reference_unit(void *arg, uint64_t unit, uint32_t thread)
     for (uint32_t i = 0; i < DIM; i++) {
         double row[DIM];
         for (uint32_t j = 0; j < DIM; j++)
-            row[j] = in != NULL ? (double)in[(unit * DIM + i) * DIM + j] : 0.0;
+            row[j] = in ? (double)in[(unit * DIM + i) * DIM + j] : 0.0;
         reference_row(work, unit, i, row);
         for (uint32_t j = 0; j < DIM; j++)
             out[i * DIM + j] = (float)row[j];

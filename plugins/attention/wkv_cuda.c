@@ -71,7 +71,7 @@ static const char *why_not(const vly_wkv_way *way, const vly_wkv_desc *desc,
         return "wants states aligned to 16 bytes";
     if (capability < way->capability)
         return "wants compute capability 8.0";
-    if (way->range != NULL && chunks == 0)
+    if (way->range && chunks == 0)
         return "wants more workspace than workspace_most";
     return NULL;
 }
@@ -187,9 +187,9 @@ static vly_status list_ways(const vly_accel_options *options,
                             const candidates *all, vly_wkv_plan *plan,
                             vly_error *error)
 {
-    vly_status status =
-        vly_accel_candidates_init(&plan->looked_at, N_WAYS, error);
-    for (uint32_t i = 0; i < N_WAYS && status == VLY_OK; i++) {
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_accel_candidates_init(&plan->looked_at, N_WAYS, error));
+    for (uint32_t i = 0; i < N_WAYS; i++) {
         const vly_wkv_way *way = &ways[i];
         const char *note = why_not(way, &plan->desc, all->capability);
         uint32_t state = VLY_CANDIDATE_REFUSED;
@@ -206,7 +206,7 @@ static vly_status list_ways(const vly_accel_options *options,
                                        : VLY_CANDIDATE_READY;
         vly_plan_candidate *told = vly_accel_candidates_add(
             &plan->looked_at, state, way->name,
-            note != NULL    ? note
+            note            ? note
             : seconds < 0.0 ? "its state is not that of the recurrence"
             : way != plan->way && plan->desc.seq == 1
                 ? "not compared: a step is what the first is for"
@@ -216,6 +216,7 @@ static vly_status list_ways(const vly_accel_options *options,
             told->workspace_bytes =
                 vly_wkv_workspace(way, &plan->desc, &chunks);
     }
+out:
     return status;
 }
 

@@ -10,10 +10,10 @@ vly_status vly_accel_candidates_init(vly_accel_candidates *list, uint32_t most,
 {
     vly_plan_candidate *all = NULL;
     /* one more: a place for entries that do not fit */
-    vly_status status =
-        vly_accel_alloc((uint64_t)most + 1, sizeof *all, &all, error);
-    if (status == VLY_OK)
-        *list = (vly_accel_candidates){.all = all, .most = most};
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_accel_alloc((uint64_t)most + 1, sizeof *all, &all, error));
+    *list = (vly_accel_candidates){.all = all, .most = most};
+out:
     return status;
 }
 
@@ -41,7 +41,7 @@ vly_status vly_accel_candidates_get(const vly_accel_candidates *list,
                                     vly_plan_candidate *candidate, uint32_t *n,
                                     vly_error *error)
 {
-    const uint32_t size = candidate != NULL ? candidate->struct_size : 0;
+    const uint32_t size = candidate ? candidate->struct_size : 0;
     if (!n || size < sizeof *candidate)
         return vly_support_fail(error, VLY_E_INVALID,
                                 "%s: plan candidate: struct_size is %u, wanted "

@@ -38,7 +38,7 @@ void vly_accel_free(void *memory)
 vly_status vly_accel_check_device(const vly_device_spec *device,
                                   vly_error *error)
 {
-    if (device != NULL && device->struct_size >= sizeof *device)
+    if (device && device->struct_size >= sizeof *device)
         return VLY_OK;
     return vly_support_fail(error, VLY_E_INVALID,
                             "%s: the device specification is shorter than that "
@@ -58,7 +58,7 @@ vly_status vly_accel_check_reserved(const char *where, uint32_t reserved,
 
 vly_status vly_accel_plan_info(vly_plan_info *info, vly_error *error)
 {
-    const uint32_t size = info != NULL ? info->struct_size : 0;
+    const uint32_t size = info ? info->struct_size : 0;
     if (size < sizeof *info)
         return vly_support_fail(error, VLY_E_INVALID,
                                 "%s: plan info: struct_size is %u, wanted at "

@@ -92,9 +92,8 @@ vly_status vly_accel_cuda_detect(vly_error *error)
         return vly_support_fail(error, VLY_E_DEVICE,
                                 "no CUDA device detected: the driver is there, "
                                 "but it lists no device%s%.64s",
-                                visible != NULL ? ", CUDA_VISIBLE_DEVICES is "
-                                                : "",
-                                visible != NULL ? visible : "");
+                                visible ? ", CUDA_VISIBLE_DEVICES is " : "",
+                                visible ? visible : "");
     }
     return vly_support_fail(error, VLY_E_DEVICE,
                             "the CUDA driver is there, but cannot be used: %s",

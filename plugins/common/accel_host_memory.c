@@ -28,7 +28,7 @@ static vly_status check_device(uint32_t device, vly_error *error)
 
 static vly_status check(uint32_t device, const void *stream, vly_error *error)
 {
-    if (stream != NULL)
+    if (stream)
         return vly_support_fail(error, VLY_E_INVALID,
                                 "%s: a stream, but the processor has none: "
                                 "wanted NULL",
@@ -100,18 +100,21 @@ out:
 static vly_status memory_fill(uint32_t device, void *memory, uint32_t byte,
                               uint64_t bytes, void *stream, vly_error *error)
 {
-    vly_status status = check(device, stream, error);
-    if (status == VLY_OK && bytes > 0)
+    vly_status status = VLY_OK;
+    VLY_TRY(check(device, stream, error));
+    if (bytes > 0)
         memset(memory, (int)(byte & 0xffu), (size_t)bytes);
+out:
     return status;
 }
 
 static vly_status stream_create(uint32_t device, void **stream,
                                 vly_error *error)
 {
-    vly_status status = check_device(device, error);
-    if (status == VLY_OK)
-        *stream = NULL;
+    vly_status status = VLY_OK;
+    VLY_TRY(check_device(device, error));
+    *stream = NULL;
+out:
     return status;
 }
 

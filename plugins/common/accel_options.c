@@ -12,7 +12,7 @@ static bool key_is(const char *text, size_t n, const char *key)
 
 static bool is_extra(const char *const *extra, const char *text, size_t n)
 {
-    for (uint32_t i = 0; extra != NULL && extra[i] != NULL; i++)
+    for (uint32_t i = 0; extra && extra[i]; i++)
         if (key_is(text, n, extra[i]))
             return true;
     return false;
@@ -23,7 +23,7 @@ static void extra_list(const char *const *extra, char *text, size_t size)
 {
     size_t used = 0;
     text[0] = 0;
-    for (uint32_t i = 0; extra != NULL && extra[i] != NULL; i++) {
+    for (uint32_t i = 0; extra && extra[i]; i++) {
         size_t n = strlen(extra[i]);
         if (used + n + 3 > size)
             return;
@@ -111,7 +111,7 @@ vly_status vly_accel_options_parse(const char *text, const char *const *extra,
 {
     vly_status status = VLY_OK;
     vly_accel_options made = {.tune = true, .early = true, .chain = true};
-    const char *at = text != NULL ? text : "";
+    const char *at = text ? text : "";
     while (*at != 0) {
         size_t whole = strcspn(at, ",");
         size_t key = strcspn(at, "=,");
@@ -135,7 +135,7 @@ out:
 bool vly_accel_options_value(const char *text, const char *key, char *value,
                              size_t size)
 {
-    const char *at = text != NULL ? text : "";
+    const char *at = text ? text : "";
     while (*at != 0) {
         size_t whole = strcspn(at, ",");
         size_t n_key = strcspn(at, "=,");

@@ -42,9 +42,8 @@ static vly_status device_alloc(uint32_t device, uint64_t bytes, void **memory,
         }
         return vly_support_fail_memory(bytes, unused, " on the device", error);
     }
-    status = vly_accel_cuda_check((int)code, "cudaMalloc", error);
-    if (status == VLY_OK)
-        *memory = block;
+    VLY_TRY(vly_accel_cuda_check((int)code, "cudaMalloc", error));
+    *memory = block;
 out:
     return status;
 }
@@ -107,10 +106,11 @@ vly_status vly_accel_cuda_memory_start(vly_error *error)
     if (!vly_support_has_policy())
         return VLY_OK;
     uint32_t count = vly_accel_cuda_memory.device_count();
-    vly_status status =
-        vly_accel_alloc(count, sizeof *accounts, &accounts, error);
-    for (; n_accounts < count && status == VLY_OK; n_accounts++)
-        status = account_open(n_accounts, error);
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_accel_alloc(count, sizeof *accounts, &accounts, error));
+    for (; n_accounts < count; n_accounts++)
+        VLY_TRY(account_open(n_accounts, error));
+out:
     if (status != VLY_OK)
         vly_accel_cuda_memory_stop();
     return status;

@@ -73,9 +73,8 @@ static vly_status memory_alloc_host(uint32_t device, uint64_t bytes,
         return vly_support_fail_memory(bytes, vly_support_available(),
                                        " of pinned host memory", error);
     }
-    status = vly_accel_cuda_check((int)code, "cudaMallocHost", error);
-    if (status == VLY_OK)
-        *memory = made;
+    VLY_TRY(vly_accel_cuda_check((int)code, "cudaMallocHost", error));
+    *memory = made;
 out:
     return status;
 }
@@ -137,13 +136,13 @@ static vly_status stream_create(uint32_t device, void **stream,
                                 vly_error *error)
 {
     cudaStream_t made = NULL;
-    vly_status status = vly_accel_cuda_enter(device, error);
-    if (status == VLY_OK)
-        status = vly_accel_cuda_check(
-            (int)cudaStreamCreateWithFlags(&made, cudaStreamNonBlocking),
-            "cudaStreamCreate", error);
-    if (status == VLY_OK)
-        *stream = made;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_accel_cuda_enter(device, error));
+    VLY_TRY(vly_accel_cuda_check(
+        (int)cudaStreamCreateWithFlags(&made, cudaStreamNonBlocking),
+        "cudaStreamCreate", error));
+    *stream = made;
+out:
     return status;
 }
 
@@ -170,12 +169,12 @@ static vly_status event_create(uint32_t device, vly_event **event,
                                vly_error *error)
 {
     cudaEvent_t made = NULL;
-    vly_status status = vly_accel_cuda_enter(device, error);
-    if (status == VLY_OK)
-        status = vly_accel_cuda_check((int)cudaEventCreate(&made),
-                                      "cudaEventCreate", error);
-    if (status == VLY_OK)
-        *event = (vly_event *)made;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_accel_cuda_enter(device, error));
+    VLY_TRY(vly_accel_cuda_check((int)cudaEventCreate(&made), "cudaEventCreate",
+                                 error));
+    *event = (vly_event *)made;
+out:
     return status;
 }
 
@@ -204,22 +203,17 @@ static vly_status event_elapsed(uint32_t device, vly_event *begin,
                                 vly_error *error)
 {
     float ms = 0.0f;
-    vly_status status = vly_accel_cuda_enter(device, error);
-    if (status == VLY_OK)
-        status =
-            vly_accel_cuda_check((int)cudaEventSynchronize((cudaEvent_t)begin),
-                                 "waiting for an event", error);
-    if (status == VLY_OK)
-        status =
-            vly_accel_cuda_check((int)cudaEventSynchronize((cudaEvent_t)end),
-                                 "waiting for an event", error);
-    if (status == VLY_OK)
-        status =
-            vly_accel_cuda_check((int)cudaEventElapsedTime(
-                                     &ms, (cudaEvent_t)begin, (cudaEvent_t)end),
-                                 "cudaEventElapsedTime", error);
-    if (status == VLY_OK)
-        *seconds = (double)ms * 1e-3;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_accel_cuda_enter(device, error));
+    VLY_TRY(vly_accel_cuda_check((int)cudaEventSynchronize((cudaEvent_t)begin),
+                                 "waiting for an event", error));
+    VLY_TRY(vly_accel_cuda_check((int)cudaEventSynchronize((cudaEvent_t)end),
+                                 "waiting for an event", error));
+    VLY_TRY(vly_accel_cuda_check(
+        (int)cudaEventElapsedTime(&ms, (cudaEvent_t)begin, (cudaEvent_t)end),
+        "cudaEventElapsedTime", error));
+    *seconds = (double)ms * 1e-3;
+out:
     return status;
 }
 

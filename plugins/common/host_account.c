@@ -68,16 +68,16 @@ vly_status vly_accel_take(uint64_t bytes, uint32_t qos, void **memory,
                           vly_error *error)
 {
     bytes = bytes > 0 ? bytes : 1;
-    return account.policy != NULL ? vly_support_account_take(&account, 0, bytes,
-                                                             qos, memory, error)
-                                  : raw_alloc(NULL, 0, bytes, memory, error);
+    return account.policy ? vly_support_account_take(&account, 0, bytes, qos,
+                                                     memory, error)
+                          : raw_alloc(NULL, 0, bytes, memory, error);
 }
 
 void vly_accel_give(void *memory)
 {
     if (!memory)
         return;
-    if (account.policy != NULL)
+    if (account.policy)
         vly_support_account_give(&account, 0, memory);
     else
         raw_free(NULL, 0, memory);
@@ -117,7 +117,7 @@ vly_accel_shared_hold(vly_accel_shared *shared, uint64_t bytes,
 {
     vly_status status = VLY_OK;
     void *block = NULL;
-    if (account.policy != NULL) {
+    if (account.policy) {
         pthread_mutex_lock(&shared_lock);
         block = hold_there(shared, bytes);
         pthread_mutex_unlock(&shared_lock);
@@ -137,10 +137,9 @@ static void *share(vly_accel_shared *shared, void *block, uint64_t bytes)
 {
     void *old = shared->memory;
     /* held, so that it is not taken back while it is released */
-    if (old != NULL &&
-        account.policy->hold(account.client, old, shared->token) == 0)
+    if (old && account.policy->hold(account.client, old, shared->token) == 0)
         old = NULL;
-    if (old != NULL && (shared->users > 0 || shared->bytes >= bytes)) {
+    if (old && (shared->users > 0 || shared->bytes >= bytes)) {
         account.policy->release(account.client, old, shared->token);
         return block;
     }
@@ -162,7 +161,7 @@ void vly_accel_shared_release(vly_accel_shared *shared, const void *memory,
     void *unused = block;
     if (!block)
         return;
-    if (account.policy != NULL) {
+    if (account.policy) {
         pthread_mutex_lock(&shared_lock);
         if (block == shared->memory && shared->users > 0) {
             shared->users--;
@@ -178,7 +177,7 @@ void vly_accel_shared_release(vly_accel_shared *shared, const void *memory,
 
 void vly_accel_shared_forget(vly_accel_shared *shared)
 {
-    if (account.policy != NULL && shared->memory != NULL &&
+    if (account.policy && shared->memory &&
         account.policy->hold(account.client, shared->memory, shared->token) !=
             0)
         account.policy->free(account.client, shared->memory);

@@ -44,12 +44,12 @@ vly_status vly_library_open(const char *what, const char *const *names,
         void *library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
         if (!library) {
             const char *text = dlerror(); /* overwritten by the next call */
-            append(reasons, sizeof reasons, text != NULL ? text : names[i]);
+            append(reasons, sizeof reasons, text ? text : names[i]);
             continue;
         }
         const char *missing = resolve(library, functions, n_functions, table);
         if (!missing) {
-            if (index != NULL)
+            if (index)
                 *index = i;
             return VLY_OK;
         }
@@ -57,7 +57,7 @@ vly_status vly_library_open(const char *what, const char *const *names,
                  missing);
         append(reasons, sizeof reasons, reason);
     }
-    if (error != NULL) {
+    if (error) {
         error->status = VLY_E_UNSUPPORTED;
         error->bytes_requested = 0;
         error->bytes_available = 0;

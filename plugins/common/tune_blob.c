@@ -84,7 +84,7 @@ static char *read_file(const vly_tune_cache *cache, const char *path,
             VLY_TUNE_LARGE_BYTES + HEAD_BYTES + LINE_BYTES)
         text = cache->host->alloc(cache->host->context,
                                   (uint64_t)info.st_size + 1, 64);
-    while (text != NULL && got > 0 && n < (size_t)info.st_size) {
+    while (text && got > 0 && n < (size_t)info.st_size) {
         got = read(file, text + n, (size_t)info.st_size - n);
         n += got > 0 ? (size_t)got : 0;
     }
@@ -99,12 +99,12 @@ static char *read_file(const vly_tune_cache *cache, const char *path,
 /* Start of the blob in the text; 0: another key, or incomplete. *foreign: not a
  * complete file of this format. */
 static size_t find_blob(const char *text, size_t size, const char *key,
-                        uint32_t *bytes, int *foreign)
+                        uint32_t *bytes, bool *foreign)
 {
     char line[LINE_BYTES];
     char sum[SUM_DIGITS + 1];
     const size_t begin = HEAD_BYTES + SUM_DIGITS;
-    *foreign = 1;
+    *foreign = true;
     if (size < begin + 3 || memcmp(text, head, HEAD_BYTES) != 0)
         return 0;
     const char *end = memchr(text + begin, '\n', size - begin);
@@ -120,7 +120,7 @@ static size_t find_blob(const char *text, size_t size, const char *key,
                                         (uint32_t)left));
     if (memcmp(text + HEAD_BYTES, sum, SUM_DIGITS) != 0)
         return 0;
-    *foreign = 0;
+    *foreign = false;
     const int wanted = write_line(line, key, (uint32_t)left);
     if (wanted != length || memcmp(line, text + begin, (size_t)length) != 0)
         return 0;
@@ -133,7 +133,7 @@ void *vly_tune_blob_get(const vly_tune_cache *cache, const char *key,
 {
     char path[sizeof cache->path + 32];
     size_t size = 0;
-    int foreign = 0;
+    bool foreign = false;
     if (!find_path(cache, key, path, sizeof path))
         return NULL;
     char *text = read_file(cache, path, &size);

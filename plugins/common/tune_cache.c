@@ -101,10 +101,10 @@ static bool default_folder(char *folder, size_t bytes)
 {
     const char *base = getenv("XDG_CACHE_HOME");
     int length = -1;
-    if (base != NULL && base[0] == '/') /* relative paths must be ignored
-                                         * (XDG) */
+    if (base && base[0] == '/') /* relative paths must be ignored
+                                 * (XDG) */
         length = snprintf(folder, bytes, "%s/volley", base);
-    else if ((base = getenv("HOME")) != NULL && base[0] == '/')
+    else if ((base = getenv("HOME")) && base[0] == '/')
         length = snprintf(folder, bytes, "%s/.cache/volley", base);
     return length > 0 && (size_t)length < bytes;
 }
@@ -115,7 +115,7 @@ void vly_tune_init(vly_tune_cache *cache, const vly_host *host,
     cache->host = host;
     cache->path[0] = '\0';
     char folder[512], file[256];
-    if (option != NULL && strcmp(option, "off") == 0)
+    if (option && strcmp(option, "off") == 0)
         return;
     if (!option || option[0] == '\0') {
         if (!default_folder(folder, sizeof folder)) {
@@ -143,7 +143,7 @@ bool vly_tune_make_folders(const vly_tune_cache *cache)
 {
     char path[sizeof cache->path];
     strcpy(path, cache->path);
-    for (char *at = path + 1; (at = strchr(at, '/')) != NULL; at++) {
+    for (char *at = path + 1; (at = strchr(at, '/')); at++) {
         *at = '\0';
         if (mkdir(path, 0700) != 0 && errno != EEXIST) {
             say(cache, VLY_LOG_INFO, "%s: no tuning cache: %s", path,
@@ -252,7 +252,7 @@ static uint32_t line_blob(const char *line, size_t bytes, size_t key_length,
 
 /* Reads the whole file into memory that the caller frees; *bytes: its size.
  * NULL: no file, not one of ours, or it could not be read (*failed). */
-static char *file_read(const vly_tune_cache *cache, size_t *bytes, int *failed)
+static char *file_read(const vly_tune_cache *cache, size_t *bytes, bool *failed)
 {
     int file = open(cache->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (file < 0) {
@@ -272,18 +272,18 @@ static char *file_read(const vly_tune_cache *cache, size_t *bytes, int *failed)
         (uint64_t)info.st_size > most)
         why = "it is no file that Volley wrote";
     else if (!(text = take(cache, (uint64_t)info.st_size + 1)))
-        why = "out of memory", *failed = 1;
+        why = "out of memory", *failed = true;
     ssize_t got = 1;
     while (!why && got > 0 && n < (size_t)info.st_size) {
         got = read(file, text + n, (size_t)info.st_size - n);
         n += got > 0 ? (size_t)got : 0;
         if (got < 0)
-            why = strerror(errno), *failed = 1;
+            why = strerror(errno), *failed = true;
     }
     (void)close(file);
     if (!why && (n < HEAD_BYTES || memcmp(text, head, HEAD_BYTES) != 0))
         why = "it does not begin as one";
-    if (why != NULL) {
+    if (why) {
         say(cache, level_of_warning(cache, why),
             "%s: the tuning cache is ignored: %s", cache->path, why);
         give(cache, text);
@@ -301,10 +301,10 @@ static const char *next_line(const char *text, size_t bytes, size_t *at,
     while (*at < bytes) {
         const char *line = text + *at;
         const char *end = memchr(line, '\n', bytes - *at);
-        *length = end != NULL ? (size_t)(end - line) : bytes - *at;
+        *length = end ? (size_t)(end - line) : bytes - *at;
         *at += *length + 1;
         /* a last line without its end was cut */
-        if (end != NULL && line_is_whole(line, *length))
+        if (end && line_is_whole(line, *length))
             return line;
         ++*n_damaged;
     }
@@ -329,13 +329,13 @@ uint32_t vly_tune_get(const vly_tune_cache *cache, const char *key, void *blob,
     size_t bytes = 0, at = HEAD_BYTES, length = 0;
     if (cache->path[0] == '\0' || key_length == 0)
         return 0;
-    int failed = 0;
+    bool failed = false;
     char *text = file_read(cache, &bytes, &failed);
     if (!text)
         return 0;
     uint32_t found = 0, n_damaged = 0;
     const char *line = NULL;
-    while ((line = next_line(text, bytes, &at, &length, &n_damaged)) != NULL)
+    while ((line = next_line(text, bytes, &at, &length, &n_damaged)))
         if (line_has_key(line, length, escaped, key_length))
             found = line_blob(line, length, key_length, blob, capacity);
     say_damaged(cache, n_damaged);
@@ -381,7 +381,7 @@ static char *merge(const vly_tune_cache *cache, const char *key,
     char escaped[3 * VLY_TUNE_KEY_BYTES];
     size_t key_length = key_write(key, escaped);
     size_t old_bytes = 0, at = HEAD_BYTES, length = 0, skip = 0;
-    int failed = 0;
+    bool failed = false;
     char *old = file_read(cache, &old_bytes, &failed);
     if (failed) /* keeps entries of other processes */
         return NULL;
@@ -398,8 +398,7 @@ static char *merge(const vly_tune_cache *cache, const char *key,
     memcpy(text, head, HEAD_BYTES);
     *bytes = HEAD_BYTES;
     const char *kept = NULL;
-    while (old != NULL &&
-           (kept = next_line(old, old_bytes, &at, &length, &n_damaged)) != NULL)
+    while (old && (kept = next_line(old, old_bytes, &at, &length, &n_damaged)))
         if (!line_has_key(kept, length, escaped, key_length) &&
             (size_t)(kept - old) >= skip) {
             memcpy(text + *bytes, kept, length + 1);
@@ -483,7 +482,7 @@ bool vly_tune_put(const vly_tune_cache *cache, const char *key,
         return false;
     size_t text_bytes = 0;
     char *text = merge(cache, key, line, line_bytes, &text_bytes);
-    bool written = text != NULL && file_replace(cache, text, text_bytes);
+    bool written = text && file_replace(cache, text, text_bytes);
     give(cache, text);
     (void)close(lock); /* and with it the lock */
     return written;

@@ -66,7 +66,7 @@ vly_status vly_exchange_info_check(const vly_exchange_link *link,
                                    const vly_exchange_info *info,
                                    vly_error *error)
 {
-    if (link != NULL && info != NULL && info->struct_size >= sizeof *info)
+    if (link && info && info->struct_size >= sizeof *info)
         return VLY_OK;
     return vly_support_fail(error, VLY_E_INVALID,
                             "exchange %s: no link, or struct_size of the info "

@@ -232,8 +232,8 @@ vly_status mpi_gather(vly_exchange_link *link, uint64_t tag, const void *mine,
 {
     vly_status status = VLY_OK;
     vly_error own = {.struct_size = sizeof own};
-    VLY_TRY(vly_exchange_gather_check(link, link != NULL && link->failed, mine,
-                                      n_bytes, pieces, error));
+    VLY_TRY(vly_exchange_gather_check(link, link && link->failed, mine, n_bytes,
+                                      pieces, error));
     if (link->one_thread && !pthread_equal(pthread_self(), link->thread))
         return vly_support_fail(error, VLY_E_UNSUPPORTED,
                                 "exchange mpi: %s allows calls of the thread "
@@ -257,7 +257,7 @@ vly_status mpi_gather(vly_exchange_link *link, uint64_t tag, const void *mine,
     }
     mpi_tell_abort(link);
     pthread_mutex_unlock(&link->calling);
-    if (status != VLY_OK && error != NULL)
+    if (status != VLY_OK && error)
         *error = own;
 out:
     return status;

@@ -46,8 +46,8 @@ static const launcher launchers[] = {
 static const launcher *seen_launcher(void)
 {
     for (size_t i = 0; i < N_LAUNCHERS; i++)
-        if (secure_getenv(launchers[i].rank) != NULL &&
-            secure_getenv(launchers[i].size) != NULL)
+        if (secure_getenv(launchers[i].rank) &&
+            secure_getenv(launchers[i].size))
             return &launchers[i];
     return NULL;
 }
@@ -62,7 +62,7 @@ static bool is_launcher(const char *path)
         "orted",           "prterun",           "prted",         "prte",
         "hydra_pmi_proxy", "hydra_bstrap_proxy"};
     const char *slash = strrchr(path, '/');
-    for (size_t i = 0; slash != NULL && i < sizeof names / sizeof names[0]; i++)
+    for (size_t i = 0; slash && i < sizeof names / sizeof names[0]; i++)
         if (strcmp(slash + 1, names[i]) == 0)
             return true;
     return false;
@@ -79,9 +79,9 @@ static long parent_of(long process)
     if (!file)
         return 0;
     /* "12 (a name) S 11 ...": the name may have anything in it */
-    if (fgets(line, (int)sizeof line, file) != NULL) {
+    if (fgets(line, (int)sizeof line, file)) {
         const char *end = strrchr(line, ')');
-        if (end != NULL && strlen(end) > 4)
+        if (end && strlen(end) > 4)
             parent = strtol(end + 4, NULL, 10);
     }
     fclose(file);
@@ -101,7 +101,7 @@ static bool launcher_prefix(char prefix[PATH_MAX])
             if (is_launcher(prefix)) {
                 for (int k = 0; k < 2; k++) {
                     char *slash = strrchr(prefix, '/');
-                    if (slash != NULL)
+                    if (slash)
                         *slash = '\0';
                 }
                 return true;
@@ -121,12 +121,12 @@ static bool launcher_prefix(char prefix[PATH_MAX])
 static void *open_it(const char *name, char *reasons, size_t bytes)
 {
     void *library = dlopen(name, RTLD_NOW | RTLD_GLOBAL);
-    if (library != NULL)
+    if (library)
         return library;
     const char *text = dlerror();
     const size_t used = strlen(reasons);
     snprintf(reasons + used, bytes - used, "%s%s", used != 0 ? "; " : "",
-             text != NULL ? text : name);
+             text ? text : name);
     return NULL;
 }
 
@@ -144,7 +144,7 @@ static void *open_of_launcher(const launcher *seen, char *reasons, size_t bytes)
             library = open_it(path, reasons, bytes);
     }
     for (int i = 0; i < N_NAMES && !library; i++)
-        if (seen->names[i] != NULL)
+        if (seen->names[i])
             library = open_it(seen->names[i], reasons, bytes);
     return library;
 }
@@ -155,17 +155,16 @@ static vly_status bind(void *handle, mpi_library *library, vly_error *error)
 {
     struct link_map *map = NULL;
     const char *path = "";
-    if (dlinfo(handle, RTLD_DI_LINKMAP, &map) == 0 && map != NULL)
+    if (dlinfo(handle, RTLD_DI_LINKMAP, &map) == 0 && map)
         path = map->l_name;
     snprintf(library->path, sizeof library->path, "%s", path);
     const char *slash = strrchr(path, '/');
-    library->calls =
-        strncmp(slash != NULL ? slash + 1 : path, "libmpi_abi", 10) == 0
-            ? &mpi_calls_standard
-        : dlsym(handle, "ompi_mpi_comm_world") != NULL ? &mpi_calls_ompi
-                                                       : &mpi_calls_mpich;
+    library->calls = strncmp(slash ? slash + 1 : path, "libmpi_abi", 10) == 0
+                         ? &mpi_calls_standard
+                     : dlsym(handle, "ompi_mpi_comm_world") ? &mpi_calls_ompi
+                                                            : &mpi_calls_mpich;
     const char *missing = library->calls->bind(handle);
-    if (missing != NULL)
+    if (missing)
         return vly_support_fail(error, VLY_E_UNSUPPORTED,
                                 "exchange mpi: %s (%s) has no %s, wanted a "
                                 "library of MPI 3 or later",
@@ -180,11 +179,11 @@ vly_status mpi_library_open(const char *name, mpi_library *library,
     char reasons[700] = "";
     if (!name || name[0] == '\0')
         name = secure_getenv("VOLLEY_MPI");
-    if (name != NULL && name[0] == '\0')
+    if (name && name[0] == '\0')
         name = NULL;
     memset(library, 0, sizeof *library);
-    library->launcher = seen != NULL ? seen->what : "";
-    if (seen != NULL)
+    library->launcher = seen ? seen->what : "";
+    if (seen)
         library->n_ranks =
             (uint32_t)strtoul(secure_getenv(seen->size), NULL, 10);
     if (!name && !seen)
@@ -193,14 +192,13 @@ vly_status mpi_library_open(const char *name, mpi_library *library,
             "exchange mpi: this process was started by no launcher of MPI; "
             "wanted mpirun -n 4 volley ..., mpiexec, srun with --mpi, or a "
             "library by its name (VOLLEY_MPI)");
-    void *handle = name != NULL
-                       ? open_it(name, reasons, sizeof reasons)
-                       : open_of_launcher(seen, reasons, sizeof reasons);
+    void *handle = name ? open_it(name, reasons, sizeof reasons)
+                        : open_of_launcher(seen, reasons, sizeof reasons);
     if (!handle)
         return vly_support_fail(error, VLY_E_UNSUPPORTED,
                                 "exchange mpi: no library %s%s can be opened: "
                                 "%s",
-                                name != NULL ? "" : "for ",
-                                name != NULL ? name : seen->what, reasons);
+                                name ? "" : "for ", name ? name : seen->what,
+                                reasons);
     return bind(handle, library, error);
 }

@@ -202,7 +202,7 @@ static void set_library(vly_exchange_link *link)
     static const char word[] = " Version:";
     (void)link->calls->version(link->library, (int)sizeof link->library);
     char *at = strstr(link->library, word);
-    if (at != NULL)
+    if (at)
         memmove(at, at + sizeof word - 1, strlen(at + sizeof word - 1) + 1);
 }
 
@@ -306,7 +306,7 @@ out:
 
 static void exchange_abort(vly_exchange_link *link, const char *text)
 {
-    if (link != NULL)
+    if (link)
         mpi_abort(link, text);
 }
 

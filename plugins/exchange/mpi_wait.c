@@ -166,8 +166,7 @@ void mpi_abort(vly_exchange_link *link, const char *text)
     uint32_t none = 0;
     if (!atomic_compare_exchange_strong(&link->aborting, &none, 1))
         return;
-    snprintf(link->abort_text, sizeof link->abort_text, "%s",
-             text != NULL ? text : "");
+    snprintf(link->abort_text, sizeof link->abort_text, "%s", text ? text : "");
     atomic_store(&link->abort_wanted, 1);
     /* a thread that is in a gather sends it; without one, the next call does
      * where this thread may not */

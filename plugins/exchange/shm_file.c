@@ -42,10 +42,10 @@ vly_status shm_file_open(vly_exchange_link *link, vly_error *error)
 
 void shm_file_close(vly_exchange_link *link)
 {
-    for (uint32_t i = 0; link->rooms != NULL && i < 2 * link->n_ranks; i++)
-        if (link->rooms[i].memory != NULL)
+    for (uint32_t i = 0; link->rooms && i < 2 * link->n_ranks; i++)
+        if (link->rooms[i].memory)
             munmap(link->rooms[i].memory, link->rooms[i].capacity);
-    if (link->memory != NULL)
+    if (link->memory)
         munmap(link->memory, link->memory_bytes);
     if (link->file >= 0)
         close(link->file);
@@ -105,7 +105,7 @@ vly_status shm_file_reserve(const vly_exchange_link *link, uint64_t offset,
                          "exchange shm: no room for %llu bytes in shared "
                          "memory (/dev/shm; in a container, its --shm-size)",
                          (unsigned long long)n_bytes);
-        if (error != NULL)
+        if (error)
             error->bytes_requested = n_bytes;
         return VLY_E_NOMEM;
     }

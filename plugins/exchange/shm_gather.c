@@ -32,11 +32,11 @@ static unsigned char *bytes_of(vly_exchange_link *link, uint32_t rank,
         return buffer->bytes;
     if (room->offset == buffer->offset && room->capacity == buffer->capacity)
         return room->memory;
-    if (room->memory != NULL)
+    if (room->memory)
         munmap(room->memory, room->capacity);
     *room = (shm_room){0, 0, NULL};
     void *memory = shm_file_map(link, buffer->offset, buffer->capacity, error);
-    if (memory != NULL)
+    if (memory)
         *room = (shm_room){buffer->offset, buffer->capacity, memory};
     return memory;
 }
@@ -126,8 +126,8 @@ vly_status shm_gather(vly_exchange_link *link, uint64_t tag, const void *mine,
 {
     vly_status status = VLY_OK;
     vly_error own = {.struct_size = sizeof own};
-    VLY_TRY(vly_exchange_gather_check(link, link != NULL && link->failed, mine,
-                                      n_bytes, pieces, error));
+    VLY_TRY(vly_exchange_gather_check(link, link && link->failed, mine, n_bytes,
+                                      pieces, error));
     if (shm_is_aborted(link))
         return shm_say_aborted(link, error);
     link->tag = tag;
@@ -139,7 +139,7 @@ vly_status shm_gather(vly_exchange_link *link, uint64_t tag, const void *mine,
         if (!link->failed)
             shm_abort(link, own.message);
         link->failed = true;
-        if (error != NULL)
+        if (error)
             *error = own;
         goto out;
     }

@@ -44,15 +44,15 @@ static vly_status set_name(vly_exchange_link *link, const char *name,
                  (unsigned long long)vly_exchange_clock_ns());
         name = own;
     }
-    if (name != NULL && name[0] == '/')
+    if (name && name[0] == '/')
         name++;
     if (!name || name[0] == '\0' || name[0] == '.' || strlen(name) > SHM_NAME ||
-        strchr(name, '/') != NULL)
+        strchr(name, '/'))
         return vly_support_fail(error, VLY_E_INVALID,
                                 "exchange shm: name \"%.40s\", wanted one of "
                                 "at most %d characters, without a slash, for "
                                 "all ranks of the job",
-                                name != NULL ? name : "", SHM_NAME);
+                                name ? name : "", SHM_NAME);
     snprintf(link->name, sizeof link->name, "/%s", name);
     return VLY_OK;
 }
@@ -73,10 +73,9 @@ static vly_status exchange_open(const vly_exchange_spec *spec,
     made->spin_ns = n_cores() >= made->n_ranks ? SPIN_NS : 0;
     made->rooms = vly_exchange_alloc(2 * (uint64_t)made->n_ranks,
                                      sizeof *made->rooms, error);
-    made->pieces =
-        made->rooms != NULL
-            ? vly_exchange_alloc(made->n_ranks, sizeof *made->pieces, error)
-            : NULL;
+    made->pieces = made->rooms ? vly_exchange_alloc(made->n_ranks,
+                                                    sizeof *made->pieces, error)
+                               : NULL;
     if (!made->pieces) {
         status = VLY_E_NOMEM;
         goto out;
@@ -120,7 +119,7 @@ out:
 
 static void exchange_abort(vly_exchange_link *link, const char *text)
 {
-    if (link != NULL)
+    if (link)
         shm_abort(link, text);
 }
 

@@ -75,9 +75,9 @@ void shm_abort(vly_exchange_link *link, const char *text)
     if (!atomic_compare_exchange_strong(&header->aborting, &none, 1))
         return;
     header->aborted_by = link->rank;
-    snprintf(header->text, sizeof header->text, "%s", text != NULL ? text : "");
+    snprintf(header->text, sizeof header->text, "%s", text ? text : "");
     atomic_store(&header->aborted, 1);
-    for (uint32_t r = 0; link->ranks != NULL && r < link->n_ranks; r++)
+    for (uint32_t r = 0; link->ranks && r < link->n_ranks; r++)
         shm_wake_all(link, r);
 }
 

@@ -188,8 +188,11 @@ static vly_status check_types(const vly_gemm_desc *desc, vly_gemm_kind *kind,
             scale_name(desc->scale_b), vly_element_name(desc->type_a),
             vly_element_name(desc->type_b), vly_element_name(desc->type_d),
             wanted);
-    vly_status status = check_flags(desc, *kind, error);
-    return status == VLY_OK ? check_layout(desc, *kind, error) : status;
+    vly_status status = VLY_OK;
+    VLY_TRY(check_flags(desc, *kind, error));
+    VLY_TRY(check_layout(desc, *kind, error));
+out:
+    return status;
 }
 
 /* ---- sizes ------------------------------------------------------------ */
@@ -301,7 +304,7 @@ vly_status vly_gemm_check_desc(const vly_gemm_desc *desc,
                                 "%s: description: struct_size is %u, wanted at "
                                 "least %u",
                                 vly_support_plugin,
-                                desc != NULL ? desc->struct_size : 0,
+                                desc ? desc->struct_size : 0,
                                 (uint32_t)sizeof *desc);
     vly_status status = VLY_OK;
     VLY_TRY(vly_accel_check_reserved("description", desc->reserved, error));

@@ -150,7 +150,7 @@ vly_status vly_gemm_check_run(const vly_gemm_problem *problem,
         return vly_support_fail(
             error, VLY_E_INVALID,
             "%s: run: struct_size is %u, wanted at least %u",
-            vly_support_plugin, run != NULL ? run->struct_size : 0,
+            vly_support_plugin, run ? run->struct_size : 0,
             (uint32_t)sizeof *run);
     if (vly_accel_check_reserved("run", run->reserved, error) != VLY_OK)
         return VLY_E_INVALID;

@@ -137,7 +137,7 @@ static void open_library(void)
     for (size_t i = 0; i < 2 && !library; i++) {
         library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
         const char *why = !library ? dlerror() : NULL;
-        if (why != NULL && i == 0)
+        if (why && i == 0)
             snprintf(missing, sizeof missing, "%s", why);
     }
     if (!library)

@@ -22,7 +22,7 @@ static void scale_sums(const vly_gemm_work *work, uint64_t batch, uint64_t row,
     const vly_gemm_desc *desc = &work->plan->problem.desc;
     const float *a = work->run->scale_a;
     const float *b = work->run->scale_b;
-    a = a != NULL ? a + batch * desc->stride_scale_a : NULL;
+    a = a ? a + batch * desc->stride_scale_a : NULL;
     if (desc->scale_a == VLY_SCALE_SCALAR || desc->scale_a == VLY_SCALE_ROW) {
         const float scale = a[desc->scale_a == VLY_SCALE_ROW ? row : 0];
         for (uint64_t i = 0; i < n; i++)
@@ -101,7 +101,7 @@ void vly_gemm_epilogue(const vly_gemm_work *work, uint64_t batch, uint64_t row,
     float x[STEP];
     for (uint64_t at = 0; at < n; at += STEP) {
         const uint64_t m = n - at < STEP ? n - at : STEP;
-        if (sums != NULL)
+        if (sums)
             memcpy(x, sums + at, (size_t)m * sizeof *x);
         else
             memset(x, 0, (size_t)m * sizeof *x);
@@ -122,7 +122,7 @@ static void finish_whole(const vly_gemm_work *work, uint64_t batch,
         c = element_at(work->run->c, desc->type_d,
                        batch * desc->stride_c + row * desc->ldc + col);
     for (uint64_t i = 0; i < n; i++)
-        d[i] = (sums != NULL ? sums[i] : 0) + (c != NULL ? c[i] : 0);
+        d[i] = (sums ? sums[i] : 0) + (c ? c[i] : 0);
 }
 
 void vly_gemm_epilogue_whole(const vly_gemm_work *work, uint64_t batch,
@@ -137,7 +137,7 @@ void vly_gemm_epilogue_whole(const vly_gemm_work *work, uint64_t batch,
     for (uint64_t at = 0; at < n; at += STEP) {
         const uint64_t m = n - at < STEP ? n - at : STEP;
         for (uint64_t i = 0; i < m; i++)
-            x[i] = sums != NULL ? (float)(int32_t)sums[at + i] : 0.0f;
+            x[i] = sums ? (float)(int32_t)sums[at + i] : 0.0f;
         finish(work, batch, row, col + at, x, m);
     }
 }

@@ -64,7 +64,7 @@ static void try_way(const vly_gemm_plan *plan, const char *choose,
         snprintf(c->why, sizeof c->why, "choose names another");
         return;
     }
-    if (way == VLY_GEMM_OPENBLAS && vly_gemm_blas_missing() != NULL) {
+    if (way == VLY_GEMM_OPENBLAS && vly_gemm_blas_missing()) {
         snprintf(c->why, sizeof c->why, "%.255s", vly_gemm_blas_missing());
         return;
     }
@@ -225,9 +225,10 @@ static vly_status list_ways(vly_gemm_plan *plan,
                             vly_error *error)
 {
     const double chosen_s = all[plan->way].seconds;
-    vly_status status =
-        vly_accel_candidates_init(&plan->looked_at, VLY_GEMM_N_WAYS, error);
-    for (uint32_t i = 0; i < VLY_GEMM_N_WAYS && status == VLY_OK; i++) {
+    vly_status status = VLY_OK;
+    VLY_TRY(
+        vly_accel_candidates_init(&plan->looked_at, VLY_GEMM_N_WAYS, error));
+    for (uint32_t i = 0; i < VLY_GEMM_N_WAYS; i++) {
         const candidate *c = &all[i];
         char note[sizeof c->why + 64] = "";
         if (!c->usable)
@@ -247,6 +248,7 @@ static vly_status list_ways(vly_gemm_plan *plan,
         to->measured_s = c->usable && c->is_whole ? c->seconds : 0.0;
         to->workspace_bytes = c->usable ? c->workspace_bytes : 0;
     }
+out:
     return status;
 }
 
@@ -276,15 +278,15 @@ static vly_status set_kernels(const vly_device_spec *device,
     const bool given =
         vly_accel_options_value(device->options, "isa", isa, sizeof isa);
     plan->kernels = find_kernels(given ? isa : NULL);
-    if (plan->kernels != NULL)
+    if (plan->kernels)
         return VLY_OK;
     return vly_support_fail(error, VLY_E_UNSUPPORTED,
                             "%s: isa=%s: this processor or build has it not, "
                             "wanted scalar%s",
                             vly_support_plugin, isa,
-                            find_kernels("avx512") != NULL ? ", avx2, avx512"
-                            : find_kernels("avx2") != NULL ? ", avx2"
-                                                           : "");
+                            find_kernels("avx512") ? ", avx2, avx512"
+                            : find_kernels("avx2") ? ", avx2"
+                                                   : "");
 }
 
 /* Waking a thread takes some microseconds: each thread needs half a million
@@ -310,11 +312,9 @@ static vly_status fill(vly_gemm_plan *plan, const vly_device_spec *device,
         vly_accel_options_parse(device->options, own_options, &options, error));
     VLY_TRY(set_kernels(device, plan, error));
     plan->n_threads = threads_for(&plan->problem.desc, device->n_threads);
-    status = choose(plan, &options, all, error);
-    if (status == VLY_OK)
-        status = list_ways(plan, all, error);
-    if (status == VLY_OK)
-        explain(plan, all);
+    VLY_TRY(choose(plan, &options, all, error));
+    VLY_TRY(list_ways(plan, all, error));
+    explain(plan, all);
 out:
     return status;
 }

@@ -72,7 +72,7 @@ static void crew_task(void *arg, uint32_t task)
     crew *c = arg;
     const vly_gemm_plan *plan = c->work->plan;
     uint8_t *workspace = c->work->run->workspace;
-    if (workspace != NULL)
+    if (workspace)
         workspace += task * plan->tile.thread_bytes;
     for (;;) {
         const uint64_t index =
@@ -113,7 +113,7 @@ vly_status vly_gemm_cpu_run(vly_gemm_plan *plan, const vly_gemm_run *run,
     vly_status status = VLY_OK;
     VLY_TRY(
         vly_gemm_check_run(&plan->problem, plan->workspace_bytes, run, error));
-    if (run->stream != NULL)
+    if (run->stream)
         return vly_support_fail(error, VLY_E_INVALID,
                                 "%s: a stream, but the processor has none: "
                                 "wanted NULL",

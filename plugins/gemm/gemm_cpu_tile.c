@@ -215,7 +215,7 @@ static void finish(const vly_gemm_work *work, const place *at, const parts *w)
 {
     const uint64_t pitch = work->plan->tile.cols;
     for (uint64_t i = 0; i < at->n_rows; i++) {
-        if (w->wholes != NULL)
+        if (w->wholes)
             vly_gemm_epilogue_whole(work, at->batch, at->row + i, at->col,
                                     w->wholes + i * pitch, at->n_cols);
         else
@@ -233,7 +233,7 @@ static void run_blocks(const vly_gemm_work *work, const place *at, parts w)
     const uint64_t n_sums = tile->rows * tile->cols;
     const uint64_t k = plan->problem.desc.k;
     memset(w.sums, 0, (size_t)n_sums * sizeof *w.sums);
-    if (w.wholes != NULL)
+    if (w.wholes)
         memset(w.wholes, 0, (size_t)n_sums * sizeof *w.wholes);
     uint64_t unflushed = 0;
     for (uint64_t from = 0; from < k; from += tile->depth) {
@@ -243,7 +243,7 @@ static void run_blocks(const vly_gemm_work *work, const place *at, parts w)
         else
             add_plain(plan, &a, &b, at, from, n_k, &w);
         unflushed += n_k;
-        if (w.wholes != NULL &&
+        if (w.wholes &&
             (unflushed + tile->depth > VLY_GEMM_CHUNK || from + n_k == k)) {
             vly_gemm_flush(w.sums, w.wholes, n_sums);
             unflushed = 0;

@@ -125,9 +125,10 @@ static vly_status make(uint64_t bytes, uint32_t type, void **out,
                        vly_error *error)
 {
     uint64_t state = type;
-    vly_status status = vly_accel_take(bytes, VLY_QOS_BEST_EFFORT, out, error);
-    if (status == VLY_OK)
-        fill(type, *out, bytes, &state);
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_accel_take(bytes, VLY_QOS_BEST_EFFORT, out, error));
+    fill(type, *out, bytes, &state);
+out:
     return status;
 }
 

@@ -108,7 +108,7 @@ static void axpy_cols(const vly_gemm_work *work, const vly_gemm_operand *a,
             kernels->axpy(x[i], floats_of(kernels, b, col, at + i, y, n), sums,
                           n);
         }
-        if (whole != NULL)
+        if (whole)
             vly_gemm_flush(sums, whole, n);
     }
 }

@@ -67,8 +67,7 @@ vly_status vly_gemm_cuda_status(const vly_cublaslt *library,
         return VLY_OK;
     return vly_support_fail(
         error, VLY_E_DEVICE, "%s: %s (cuBLASLt, status %d)", what,
-        library->status_string != NULL ? library->status_string(status)
-                                       : "failed",
+        library->status_string ? library->status_string(status) : "failed",
         (int)status);
 }
 
@@ -109,21 +108,20 @@ vly_status vly_gemm_cuda_library(const char *file, uint32_t device,
 {
     opened *found = NULL;
     (void)pthread_mutex_lock(&lock);
-    vly_status status = find(file != NULL ? file : "", &found, error);
-    if (status == VLY_OK && device >= MOST_DEVICES)
-        status =
-            vly_support_fail(error, VLY_E_UNSUPPORTED,
-                             "%s: device %u, cuBLASLt is used on the first "
-                             "%d only",
-                             vly_support_plugin, device, MOST_DEVICES);
-    if (status == VLY_OK && !found->handles[device])
-        status = vly_gemm_cuda_status(
+    vly_status status = VLY_OK;
+    VLY_TRY(find(file ? file : "", &found, error));
+    if (device >= MOST_DEVICES)
+        VLY_TRY(vly_support_fail(error, VLY_E_UNSUPPORTED,
+                                 "%s: device %u, cuBLASLt is used on the first "
+                                 "%d only",
+                                 vly_support_plugin, device, MOST_DEVICES));
+    if (!found->handles[device])
+        VLY_TRY(vly_gemm_cuda_status(
             &found->functions, found->functions.create(&found->handles[device]),
-            "cublasLtCreate", error);
-    if (status == VLY_OK) {
-        *library = &found->functions;
-        *handle = found->handles[device];
-    }
+            "cublasLtCreate", error));
+    *library = &found->functions;
+    *handle = found->handles[device];
+out:
     (void)pthread_mutex_unlock(&lock);
     return status;
 }

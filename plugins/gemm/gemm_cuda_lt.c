@@ -155,20 +155,20 @@ static vly_status set_fp8(const vly_gemm_lt *lt, const vly_gemm_desc *d,
     }
     /* a pointer of which heuristics use only the alignment */
     const void *const some = (const void *)(uintptr_t)256;
-    vly_status status =
-        set(lt, CUBLASLT_MATMUL_DESC_FAST_ACCUM, &fast, sizeof fast, error);
-    if (status == VLY_OK && d->scale_a != VLY_SCALE_SCALAR)
-        status = set(lt, CUBLASLT_MATMUL_DESC_B_SCALE_MODE, &mode_a,
-                     sizeof mode_a, error);
-    if (status == VLY_OK && d->scale_a != VLY_SCALE_SCALAR)
-        status = set(lt, CUBLASLT_MATMUL_DESC_A_SCALE_MODE, &mode_b,
-                     sizeof mode_b, error);
-    if (status == VLY_OK)
-        status = set(lt, CUBLASLT_MATMUL_DESC_A_SCALE_POINTER, &some,
-                     sizeof some, error);
-    if (status == VLY_OK)
-        status = set(lt, CUBLASLT_MATMUL_DESC_B_SCALE_POINTER, &some,
-                     sizeof some, error);
+    vly_status status = VLY_OK;
+    VLY_TRY(
+        set(lt, CUBLASLT_MATMUL_DESC_FAST_ACCUM, &fast, sizeof fast, error));
+    if (d->scale_a != VLY_SCALE_SCALAR)
+        VLY_TRY(set(lt, CUBLASLT_MATMUL_DESC_B_SCALE_MODE, &mode_a,
+                    sizeof mode_a, error));
+    if (d->scale_a != VLY_SCALE_SCALAR)
+        VLY_TRY(set(lt, CUBLASLT_MATMUL_DESC_A_SCALE_MODE, &mode_b,
+                    sizeof mode_b, error));
+    VLY_TRY(set(lt, CUBLASLT_MATMUL_DESC_A_SCALE_POINTER, &some, sizeof some,
+                error));
+    VLY_TRY(set(lt, CUBLASLT_MATMUL_DESC_B_SCALE_POINTER, &some, sizeof some,
+                error));
+out:
     return status;
 }
 
@@ -177,11 +177,13 @@ static vly_status set_bias(const vly_gemm_lt *lt, const vly_gemm_desc *d,
 {
     const int64_t stride = (int64_t)d->stride_bias;
     const void *const some = (const void *)(uintptr_t)d->align;
-    vly_status status =
-        set(lt, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &some, sizeof some, error);
-    if (status == VLY_OK && d->batch > 1 && !lt->one_by_one)
-        status = set(lt, CUBLASLT_MATMUL_DESC_BIAS_BATCH_STRIDE, &stride,
-                     sizeof stride, error);
+    vly_status status = VLY_OK;
+    VLY_TRY(
+        set(lt, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &some, sizeof some, error));
+    if (d->batch > 1 && !lt->one_by_one)
+        VLY_TRY(set(lt, CUBLASLT_MATMUL_DESC_BIAS_BATCH_STRIDE, &stride,
+                    sizeof stride, error));
+out:
     return status;
 }
 
@@ -195,30 +197,29 @@ vly_status vly_gemm_lt_init(vly_gemm_lt *lt, const vly_gemm_problem *p,
     lt->n_pieces = lt->rows < d->m ? (uint32_t)((d->m - 1) / lt->rows + 1) : 1;
     /* pointers of scales have no stride */
     lt->one_by_one = p->kind == VLY_GEMM_FP8 && d->batch > 1;
-    vly_status status = vly_gemm_cuda_status(
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_gemm_cuda_status(
         lt->library,
         lt->library->desc_create(&lt->operation, compute,
                                  compute == CUBLAS_COMPUTE_32I ? CUDA_R_32I
                                                                : CUDA_R_32F),
-        "cublasLtMatmulDescCreate", error);
-    if (status == VLY_OK) /* the library's A is our B */
-        status = set_u32(lt, CUBLASLT_MATMUL_DESC_TRANSA,
-                         (d->flags & VLY_GEMM_TRANS_B) != 0 ? CUBLAS_OP_T
-                                                            : CUBLAS_OP_N,
-                         error);
-    if (status == VLY_OK)
-        status = set_u32(lt, CUBLASLT_MATMUL_DESC_TRANSB,
-                         (d->flags & VLY_GEMM_TRANS_A) != 0 ? CUBLAS_OP_T
-                                                            : CUBLAS_OP_N,
-                         error);
-    if (status == VLY_OK)
-        status = set_u32(lt, CUBLASLT_MATMUL_DESC_EPILOGUE, epilogue(d, staged),
-                         error);
-    if (status == VLY_OK && (d->flags & VLY_GEMM_BIAS) != 0 && !staged)
-        status = set_bias(lt, d, error);
-    if (status == VLY_OK && p->kind == VLY_GEMM_FP8)
-        status = set_fp8(lt, d, error);
-    return status == VLY_OK ? layouts(lt, p, error) : status;
+        "cublasLtMatmulDescCreate", error));
+    /* the library's A is our B */
+    VLY_TRY(set_u32(
+        lt, CUBLASLT_MATMUL_DESC_TRANSA,
+        (d->flags & VLY_GEMM_TRANS_B) != 0 ? CUBLAS_OP_T : CUBLAS_OP_N, error));
+    VLY_TRY(set_u32(
+        lt, CUBLASLT_MATMUL_DESC_TRANSB,
+        (d->flags & VLY_GEMM_TRANS_A) != 0 ? CUBLAS_OP_T : CUBLAS_OP_N, error));
+    VLY_TRY(
+        set_u32(lt, CUBLASLT_MATMUL_DESC_EPILOGUE, epilogue(d, staged), error));
+    if ((d->flags & VLY_GEMM_BIAS) != 0 && !staged)
+        VLY_TRY(set_bias(lt, d, error));
+    if (p->kind == VLY_GEMM_FP8)
+        VLY_TRY(set_fp8(lt, d, error));
+    VLY_TRY(layouts(lt, p, error));
+out:
+    return status;
 }
 
 void vly_gemm_lt_deinit(vly_gemm_lt *lt)
@@ -226,9 +227,9 @@ void vly_gemm_lt_deinit(vly_gemm_lt *lt)
     cublasLtMatrixLayout_t all[] = {lt->layout_a, lt->layout_b, lt->layout_c,
                                     lt->layout_d};
     for (int i = 0; i < 4; i++)
-        if (all[i] != NULL)
+        if (all[i])
             (void)lt->library->layout_destroy(all[i]);
-    if (lt->operation != NULL)
+    if (lt->operation)
         (void)lt->library->desc_destroy(lt->operation);
     memset(lt, 0, sizeof *lt);
 }
@@ -345,7 +346,7 @@ vly_status vly_gemm_lt_heuristics(const vly_gemm_lt *lt,
             code == CUBLAS_STATUS_INVALID_VALUE)
             code = CUBLAS_STATUS_SUCCESS, n_results = 0;
     }
-    if (preference != NULL)
+    if (preference)
         (void)lt->library->pref_destroy(preference);
     for (int i = 0; i < n_results && i < VLY_GEMM_MOST_HEURISTICS; i++)
         if (results[i].state == CUBLAS_STATUS_SUCCESS &&

@@ -391,8 +391,8 @@ static vly_status choose(making *m, vly_error *error)
     }
     if (first && !until_right)
         return take_first(m, error);
-    status = tune(m, until_right, error);
-    if (status == VLY_OK && !first && plan->chosen.seconds > 0.0)
+    VLY_TRY(tune(m, until_right, error));
+    if (!first && plan->chosen.seconds > 0.0)
         keep(m);
 out:
     return status;

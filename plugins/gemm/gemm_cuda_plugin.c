@@ -39,7 +39,7 @@ void vly_gemm_cuda_plan_destroy(vly_gemm_plan *plan)
 {
     if (!plan)
         return;
-    if (plan->lt.library != NULL)
+    if (plan->lt.library)
         vly_gemm_lt_deinit(&plan->lt);
     vly_accel_candidates_deinit(&plan->looked_at);
     vly_accel_free(plan);

@@ -93,7 +93,7 @@ static vly_cuda_gemm rows_of(const vly_gemm_problem *p, const vly_gemm_run *run,
     g.b = (const char *)g.b + z * d->stride_b * size_b / 2;
     g.d = (char *)g.d + (z * d->stride_d + first * d->ldd) * size_d;
     g.c = (const char *)g.c + (z * d->stride_c + first * d->ldc) * size_d;
-    if (g.bias != NULL)
+    if (g.bias)
         g.bias = (const char *)g.bias + z * d->stride_bias * size_d;
     g.scale_a = (const char *)g.scale_a + (z * d->stride_scale_a + scales) * 4;
     g.scale_b = (const char *)g.scale_b + z * d->stride_scale_b * scale_size;
@@ -157,18 +157,17 @@ static vly_status verify_once(const tuning *t, const vly_gemm_candidate *c,
         d->m < VLY_GEMM_CHECKED_ROWS ? d->m : VLY_GEMM_CHECKED_ROWS;
     *found = (finding){.off = INFINITY};
     /* elements that are not written stay NaN (integers: -1) */
-    vly_status status = check(clear_before(t, run), "cudaMemset", error);
+    vly_status status = VLY_OK;
+    VLY_TRY(check(clear_before(t, run), "cudaMemset", error));
     /* a library may refuse to run an algorithm of its heuristics */
-    if (status == VLY_OK && vly_gemm_cuda_launch(t->problem, c, &lts[c->staged],
-                                                 run, error) != VLY_OK)
+    if (vly_gemm_cuda_launch(t->problem, c, &lts[c->staged], run, error) !=
+        VLY_OK)
         return VLY_OK;
-    if (status == VLY_OK)
-        status = check(compare_rows(t, run, 0, 0, rows), "comparing", error);
-    if (status == VLY_OK)
-        status = check(compare_rows(t, run, d->batch - 1, d->m - rows, rows),
-                       "comparing", error);
-    if (status == VLY_OK)
-        status = check(read_finding(t, found), "comparing", error);
+    VLY_TRY(check(compare_rows(t, run, 0, 0, rows), "comparing", error));
+    VLY_TRY(check(compare_rows(t, run, d->batch - 1, d->m - rows, rows),
+                  "comparing", error));
+    VLY_TRY(check(read_finding(t, found), "comparing", error));
+out:
     return status;
 }
 

@@ -242,7 +242,7 @@ static vly_status set_scales(const vly_gemm_lt *lt, const parts *at,
 
 static const void *plus(const void *from, uint64_t elements, uint32_t bytes)
 {
-    return from != NULL ? (const char *)from + elements * bytes : NULL;
+    return from ? (const char *)from + elements * bytes : NULL;
 }
 
 static uint32_t bytes_of(uint32_t type)
@@ -356,7 +356,7 @@ static vly_status calls(const vly_gemm_problem *problem,
 {
     const void *b = g->b;
     vly_status status = widen(problem, at, run, g, &b, error);
-    if (status == VLY_OK && g->bias != NULL && !lt->staged && !lt->one_by_one)
+    if (status == VLY_OK && g->bias && !lt->staged && !lt->one_by_one)
         status =
             set_pointer(lt, CUBLASLT_MATMUL_DESC_BIAS_POINTER, g->bias, error);
     if (status != VLY_OK)
@@ -367,7 +367,7 @@ static vly_status calls(const vly_gemm_problem *problem,
         const vly_cuda_gemm one = one_of(g, z);
         float *sums = (float *)inside(run, at->sums) + z * g->m * g->n;
         status = set_scales(lt, at, run, &one, error);
-        if (status == VLY_OK && one.bias != NULL && !lt->staged)
+        if (status == VLY_OK && one.bias && !lt->staged)
             status = set_pointer(lt, CUBLASLT_MATMUL_DESC_BIAS_POINTER,
                                  one.bias, error);
         if (status == VLY_OK)

@@ -35,11 +35,12 @@ static vly_status launch(const tuning *t, const vly_gemm_lt lts[2],
                          const round_of *r, vly_error *error)
 {
     vly_status status = VLY_OK;
-    for (uint32_t i = 0; i < r->n && status == VLY_OK; i++) {
+    for (uint32_t i = 0; i < r->n; i++) {
         const vly_gemm_run run = vly_gemm_cuda_run_of(t, i % t->n_sets);
-        status = vly_gemm_cuda_launch(t->problem, r->candidate,
-                                      &lts[r->candidate->staged], &run, error);
+        VLY_TRY(vly_gemm_cuda_launch(t->problem, r->candidate,
+                                     &lts[r->candidate->staged], &run, error));
     }
+out:
     return status;
 }
 
@@ -57,14 +58,14 @@ static void record(const tuning *t, const vly_gemm_lt lts[2], round_of *r)
             cudaGraphInstantiate(&r->graph, nodes, 0) != cudaSuccess)
             r->graph = NULL;
     }
-    if (nodes != NULL)
+    if (nodes)
         (void)cudaGraphDestroy(nodes);
     (void)cudaGetLastError();
 }
 
 static void forget(round_of *r)
 {
-    if (r->graph != NULL)
+    if (r->graph)
         (void)cudaGraphExecDestroy(r->graph);
     r->graph = NULL;
 }
@@ -77,7 +78,7 @@ static vly_status clock_round(const tuning *t, const vly_gemm_lt lts[2],
     float ms = 0.0f;
     vly_status status =
         check(cudaEventRecord(t->begin, t->stream), "cudaEventRecord", error);
-    if (status == VLY_OK && r->graph != NULL)
+    if (status == VLY_OK && r->graph)
         status = check(cudaGraphLaunch(r->graph, t->stream), "cudaGraphLaunch",
                        error);
     else if (status == VLY_OK)
@@ -217,12 +218,13 @@ vly_status vly_gemm_cuda_finals(const tuning *t, const vly_gemm_lt lts[2],
                                .n = runs_of(t, least)};
         record(t, lts, &rounds[i]);
     }
-    for (uint32_t k = 0; k < FINAL_ROUNDS && status == VLY_OK; k++)
-        for (uint32_t i = 0; i < count && status == VLY_OK; i++) {
+    for (uint32_t k = 0; k < FINAL_ROUNDS; k++)
+        for (uint32_t i = 0; i < count; i++) {
             const uint32_t turn = k % 2 == 0 ? i : count - 1 - i;
-            status =
-                clock_round(t, lts, &rounds[turn], &seconds[turn][k], error);
+            VLY_TRY(
+                clock_round(t, lts, &rounds[turn], &seconds[turn][k], error));
         }
+out:
     for (uint32_t i = 0; i < count; i++)
         forget(&rounds[i]);
     if (status == VLY_OK)

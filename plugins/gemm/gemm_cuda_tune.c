@@ -165,31 +165,29 @@ out:
 static vly_status tuning_init(tuning *t, uint32_t most_sets, vly_error *error)
 {
     size_sets(t);
-    vly_status status = take_memory(t, most_sets, error);
-    if (status == VLY_OK)
-        status =
-            check(cudaStreamCreateWithFlags(&t->stream, cudaStreamNonBlocking),
-                  "cudaStreamCreate", error);
-    if (status == VLY_OK)
-        status = check(cudaEventCreate(&t->begin), "cudaEventCreate", error);
-    if (status == VLY_OK)
-        status = check(cudaEventCreate(&t->end), "cudaEventCreate", error);
-    for (uint32_t i = 0; i < t->n_sets && status == VLY_OK; i++)
-        status = check(fill_set(t, i), "random factors", error);
+    vly_status status = VLY_OK;
+    VLY_TRY(take_memory(t, most_sets, error));
+    VLY_TRY(check(cudaStreamCreateWithFlags(&t->stream, cudaStreamNonBlocking),
+                  "cudaStreamCreate", error));
+    VLY_TRY(check(cudaEventCreate(&t->begin), "cudaEventCreate", error));
+    VLY_TRY(check(cudaEventCreate(&t->end), "cudaEventCreate", error));
+    for (uint32_t i = 0; i < t->n_sets; i++)
+        VLY_TRY(check(fill_set(t, i), "random factors", error));
+out:
     return status;
 }
 
 static void tuning_deinit(tuning *t)
 {
-    if (t->stream != NULL) {
+    if (t->stream) {
         (void)cudaStreamSynchronize(t->stream);
         (void)cudaStreamDestroy(t->stream);
     }
-    if (t->begin != NULL)
+    if (t->begin)
         (void)cudaEventDestroy(t->begin);
-    if (t->end != NULL)
+    if (t->end)
         (void)cudaEventDestroy(t->end);
-    if (t->sets != NULL)
+    if (t->sets)
         vly_accel_cuda_give(t->device, t->sets);
     (void)cudaGetLastError();
 }

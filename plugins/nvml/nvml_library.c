@@ -21,9 +21,8 @@ static const vly_library_function functions[] = {
 
 const char *nvml_text(const nvml_api *api, int32_t code, char text[64])
 {
-    const char *said =
-        api->nvmlErrorString != NULL ? api->nvmlErrorString(code) : NULL;
-    if (said != NULL)
+    const char *said = api->nvmlErrorString ? api->nvmlErrorString(code) : NULL;
+    if (said)
         snprintf(text, 64, "%s", said);
     else
         snprintf(text, 64, "code %d", (int)code);
@@ -66,7 +65,7 @@ vly_status nvml_cuda_bus(const char *library, uint32_t number, char bus[32],
     char text[32] = "";
     if (vly_library_open("CUDA's driver", &library, 1, wanted, 3, &cuda, NULL,
                          error) != VLY_OK) {
-        if (error != NULL)
+        if (error)
             error->status = VLY_E_DEVICE;
         return VLY_E_DEVICE;
     }

@@ -27,7 +27,7 @@ vly_status vly_support_account_open(vly_support_account *device,
                                     uint32_t index, vly_error *error)
 {
     vly_support_account made = {.raw = *raw};
-    if (raw->device != NULL)
+    if (raw->device)
         snprintf(made.name, sizeof made.name, "%s", raw->device);
     else
         snprintf(made.name, sizeof made.name, "%s:%u", vly_support_plugin,
@@ -46,7 +46,7 @@ vly_status vly_support_account_open(vly_support_account *device,
 
 void vly_support_account_close(vly_support_account *device)
 {
-    if (device->policy != NULL)
+    if (device->policy)
         device->policy->close(device->client);
     memset(device, 0, sizeof *device);
 }
@@ -55,7 +55,7 @@ vly_status vly_support_account_take(vly_support_account *device, uint32_t kind,
                                     uint64_t bytes, uint32_t qos, void **memory,
                                     vly_error *error)
 {
-    if (device->policy != NULL)
+    if (device->policy)
         return device->policy->alloc(device->client, kind, bytes, qos, memory,
                                      error);
     return device->raw.alloc(device->raw.context, kind, bytes, memory, error);
@@ -66,7 +66,7 @@ void vly_support_account_give(vly_support_account *device, uint32_t kind,
 {
     if (!memory)
         return;
-    if (device->policy != NULL)
+    if (device->policy)
         device->policy->free(device->client, memory);
     else
         device->raw.free(device->raw.context, kind, memory);

@@ -47,7 +47,7 @@ vly_status vly_support_fail_memory(uint64_t requested, uint64_t available,
         "out of memory: %s needs a block of %llu bytes%s, %llu are free",
         vly_support_plugin, (unsigned long long)requested, where,
         (unsigned long long)available);
-    if (error != NULL) {
+    if (error) {
         error->bytes_requested = requested;
         error->bytes_available = available;
     }
@@ -56,11 +56,11 @@ vly_status vly_support_fail_memory(uint64_t requested, uint64_t available,
 
 vly_status vly_support_check_info(const vly_device_info *info, vly_error *error)
 {
-    if (info != NULL && info->struct_size >= sizeof *info)
+    if (info && info->struct_size >= sizeof *info)
         return VLY_OK;
     return vly_support_fail(
         error, VLY_E_INVALID, "device info: struct_size is %u, wanted %u",
-        info != NULL ? info->struct_size : 0, (uint32_t)sizeof *info);
+        info ? info->struct_size : 0, (uint32_t)sizeof *info);
 }
 
 uint64_t vly_support_available(void)

@@ -24,7 +24,7 @@ static bool read_number(const char *text, size_t n, uint32_t *value)
 static bool read_word(const char *text, size_t n, const char *const *words,
                       uint32_t *value)
 {
-    for (uint32_t i = 0; words[i] != NULL; i++)
+    for (uint32_t i = 0; words[i]; i++)
         if (strlen(words[i]) == n && strncmp(words[i], text, n) == 0) {
             *value = i;
             return true;
@@ -42,7 +42,7 @@ static bool read_option(const vly_support_option *option, const char *text,
         return false;
     text += length + 1;
     n -= length + 1;
-    if (option->words != NULL)
+    if (option->words)
         return read_word(text, n, option->words, option->value);
     if (!read_number(text, n, &value) ||
         (option->most != 0 && value > option->most) ||
@@ -61,7 +61,7 @@ const char *vly_support_read_options(const char *text,
                                      const vly_support_option *options,
                                      size_t n_options, size_t *length)
 {
-    while (text != NULL && text[0] != 0) {
+    while (text && text[0] != 0) {
         size_t n = strcspn(text, ",");
         size_t i = 0;
         while (i < n_options && n > 0 && !read_option(&options[i], text, n))

@@ -16,7 +16,7 @@ static void read_name(char *name, size_t size)
     FILE *file = fopen("/proc/cpuinfo", "r");
     if (!file)
         return;
-    while (fgets(line, sizeof line, file) != NULL) {
+    while (fgets(line, sizeof line, file)) {
         const char *colon = strchr(line, ':');
         if (strncmp(line, "model name", 10) != 0 || !colon)
             continue;
@@ -36,8 +36,8 @@ vly_status vly_support_processor_info(vly_device_info *info, const char *kind,
     info->index = 0;
     read_name(info->name, sizeof info->name);
     snprintf(info->capability, sizeof info->capability, "%ld core%s%s%s",
-             cores > 0 ? cores : 1, cores > 1 ? "s" : "",
-             kind != NULL ? ", " : "", kind != NULL ? kind : "");
+             cores > 0 ? cores : 1, cores > 1 ? "s" : "", kind ? ", " : "",
+             kind ? kind : "");
     info->memory_bytes = vly_support_total();
 out:
     return status;
