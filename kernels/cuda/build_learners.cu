@@ -3,11 +3,12 @@
  * blocks of the resident plan. Both are orders within rows, and each is made
  * from the other by sorting with a key, stably: by the block of the target, and
  * back by its number in the block, since target = number * n_blocks + block. So
- * several synapses of one pair keep their order, and nobody needs the targets.
+ * several synapses of one pair keep their order, and the targets are not
+ * needed.
  *
  * A warp sorts a row by counting, 32 synapses at a time. Its counts and the
- * sorted masters are in memory of its own, which only L2 is asked for: other
- * lanes wrote it.
+ * sorted masters are in memory of its own and are read from the second-level
+ * cache, since other lanes and atomics write them.
  */
 #include "learner_kernels.h"
 #include "learning_renew.cuh"

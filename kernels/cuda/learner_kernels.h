@@ -24,12 +24,10 @@ typedef struct vly_cuda_arrival {
     uint32_t at;
 } vly_cuda_arrival;
 
-/* One projection that learns. Row k of the projection has the same synapses and
- * the same place in both orders: by target between launches that something
- * reads weights, by block and then by target in a launch. So the masters are
- * those of vly_cuda_learning, and a move changes their order within rows. The
- * synapses of source k in block b are from `at` of its entry b to that of the
- * next entry. */
+/* One projection that learns. A row has two orders: by block and then by target
+ * in a launch, by target where something reads or writes weights. Its place is
+ * the same, so the masters are those of vly_cuda_learning. The synapses of
+ * source k in block b are from `at` of its entry b to that of the next one. */
 typedef struct vly_cuda_learner {
     uint16_t *number;         /* of the target in its block, always by block */
     int32_t *master;          /* vly_cuda_learning.master */
