@@ -102,13 +102,14 @@ static vly_status restore(vly_cuda_shard *shard, vly_error *error)
                             : status;
 }
 
-/* Bytes of synapses and of the row ends of each group. */
+/* Bytes of synapses and of the row ends of each group and map. */
 static double all_bytes(const vly_cuda_shard *shard)
 {
     return (double)shard->store.n_synapses *
                sizeof *shard->view.groups->synapses +
            (double)shard->view.n_groups * (shard->net->desc->n_neurons + 1.0) *
-               sizeof *shard->view.groups->row;
+               sizeof *shard->view.groups->row +
+           (double)shard->plastic.bytes;
 }
 
 static void say(const vly_cuda_shard *shard, double synapses,

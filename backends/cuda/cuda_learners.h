@@ -11,8 +11,11 @@
 
 typedef struct vly_cuda_learner_set {
     vly_cuda_learners view; /* for kernels; n 0: none */
-    uint32_t *cursor;       /* on the device, for moves */
-    uint64_t bytes;         /* of synapses */
+    uint64_t bytes;         /* of synapses and of what blocks know of sources */
+    uint64_t n_words;       /* of view.log */
+    uint64_t words[VLY_CUDA_LEARNERS]; /* [n] in which a row can be sorted */
+    bool by_target[VLY_CUDA_LEARNERS]; /* [n] masters have that order */
+    bool is_out; /* no launch before vly_cuda_learners_in */
 } vly_cuda_learner_set;
 
 /* Why the plan cannot run the maps with plasticity, or NULL. */
@@ -21,18 +24,15 @@ const char *vly_cuda_learners_unfit(const vly_cuda_shard *shard);
  * nothing learns. */
 uint32_t vly_cuda_learners_newest(const vly_cuda_shard *shard,
                                   uint32_t n_blocks);
-/* From what cuda_learning has, for shard->resident. A failure is cleaned up by
- * release. */
+/* From what cuda_learning has, for shard->resident; frees the targets. A
+ * failure is cleaned up by release. */
 vly_status vly_cuda_learners_create(vly_cuda_shard *shard, vly_error *error);
 void vly_cuda_learners_release(vly_cuda_shard *shard);
 /* Enqueues a launch; a cudaError_t. */
 int vly_cuda_learners_launch(const vly_cuda_shard *shard,
                              const vly_cuda_launch *launch);
-/* Enqueues the way back: all weights and traces, up to date at net->burst. */
+/* As learning_out and learning_in of a plan. */
 vly_status vly_cuda_learners_out(vly_cuda_shard *shard, vly_error *error);
-/* Enqueues the way in: traces, which are up to date at net->burst, and, if
- * wanted, weights. Takes over the parameters of cuda_learning. */
-vly_status vly_cuda_learners_in(vly_cuda_shard *shard, bool weights,
-                                vly_error *error);
+vly_status vly_cuda_learners_in(vly_cuda_shard *shard, vly_error *error);
 
 #endif

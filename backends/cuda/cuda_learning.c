@@ -192,6 +192,10 @@ static vly_status create_one(vly_cuda_shard *shard, uint32_t i,
     l->most_parts = vly_cuda_own_parts(&rows);
     VLY_TRY(put_rule(shard, t.desc, l, error));
     VLY_TRY(put_synapses(shard, &rows, words, l, error));
+    vly_cuda_learning_count(&shard->plastic, vly_cuda_own_synapses(&rows),
+                            sizeof *l->target +
+                                (modulated ? 2 : 1) * sizeof *l->master,
+                            t.n_sources);
     VLY_TRY(put_traces(shard, &t, l, error));
     VLY_TRY(vly_cuda_modulator_create(shard, projection, &rows, words + n, end,
                                       l, error));
@@ -268,8 +272,8 @@ out:
 
 /* ---- flushes ----------------------------------------------------------- */
 
-/* All weights and traces are those of net->burst, in the rows too if the plan
- * has its own. */
+/* All weights and traces are those of net->burst, in the order of the
+ * projection. */
 vly_status vly_cuda_learning_flush(vly_cuda_shard *shard, vly_error *error)
 {
     vly_cuda_plastic *plastic = &shard->plastic;
@@ -278,11 +282,9 @@ vly_status vly_cuda_learning_flush(vly_cuda_shard *shard, vly_error *error)
     if (plastic->view.n == 0)
         return VLY_OK;
     if (shard->plan->learning_out)
-        VLY_TRY(shard->plan->learning_out(shard, error));
+        return shard->plan->learning_out(shard, error);
     VLY_TRY(vly_cuda_check(vly_cuda_rules_launch_flush(shard),
                            "bringing weights up to date", error));
-    if (shard->plan->learning_in)
-        VLY_TRY(shard->plan->learning_in(shard, false, error));
 out:
     return status;
 }
@@ -290,11 +292,14 @@ out:
 vly_status vly_cuda_learning_prepare(vly_cuda_shard *shard, vly_error *error)
 {
     vly_status status = VLY_OK;
-    if (!vly_cuda_learns(shard) ||
-        shard->net->burst - shard->plastic.flushed < PERIOD)
+    if (!vly_cuda_learns(shard))
         return VLY_OK;
-    VLY_TRY(vly_cuda_short_term_renew(shard, error));
-    VLY_TRY(vly_cuda_learning_flush(shard, error));
+    if (shard->net->burst - shard->plastic.flushed >= PERIOD) {
+        VLY_TRY(vly_cuda_short_term_renew(shard, error));
+        VLY_TRY(vly_cuda_learning_flush(shard, error));
+    }
+    if (shard->plan->learning_in)
+        VLY_TRY(shard->plan->learning_in(shard, error));
 out:
     return status;
 }
@@ -350,8 +355,6 @@ vly_status vly_cuda_learning_write(vly_backend_net *net, uint32_t projection,
     VLY_TRY(vly_cuda_learning_begin(net, projection, &i, error));
     if (count > 0)
         VLY_TRY(write_masters(shard, i, first, count, masters, error));
-    if (count > 0 && shard->plan->learning_in)
-        VLY_TRY(shard->plan->learning_in(shard, true, error));
 out:
     return status;
 }
@@ -371,8 +374,6 @@ vly_status vly_cuda_learning_set(vly_backend_net *net, uint32_t projection,
     l->flags = (l->flags & ~VLY_CUDA_LEARNING_FROZEN) |
                (learning->flags & VLY_CUDA_LEARNING_FROZEN);
     VLY_TRY(put_list(shard, error));
-    if (shard->plan->learning_in)
-        VLY_TRY(shard->plan->learning_in(shard, false, error));
 out:
     return status;
 }

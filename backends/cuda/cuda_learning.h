@@ -26,6 +26,8 @@ typedef struct vly_cuda_plastic {
     vly_cuda_short_term *short_on_device; /* view.short_term */
     vly_cuda_short_term *short_list;      /* [view.n_short] on the host */
     uint32_t *short_projection;           /* [view.n_short] */
+    uint64_t n_synapses;   /* on this device, of all maps with plasticity */
+    uint64_t bytes;        /* of these as here; a plan may have its own order */
     uint64_t flushed;      /* burst of the last flush by the host */
     uint64_t swept;        /* burst of the last change by eligibilities */
     vly_cuda_given *given; /* [given_room] on the device */
@@ -39,10 +41,20 @@ bool vly_cuda_learns(const vly_cuda_shard *shard);
 vly_status vly_cuda_learning_create(vly_cuda_shard *shard,
                                     const vly_snapshot *snapshot,
                                     vly_error *error);
-/* Before a launch at net->burst: ages must not grow beyond 31 bits. */
+/* Before a launch at net->burst: ages must not grow beyond 31 bits, and the
+ * plan gets its order of synapses back. */
 vly_status vly_cuda_learning_prepare(vly_cuda_shard *shard, vly_error *error);
-/* Brings all synapses up to date. */
+/* Brings all synapses up to date, in the order of their projection: what reads
+ * or writes masters and traces calls it. Until the next launch. */
 vly_status vly_cuda_learning_flush(vly_cuda_shard *shard, vly_error *error);
+/* n synapses of this size each are on the device, in rows of n_sources. */
+static inline void vly_cuda_learning_count(vly_cuda_plastic *plastic,
+                                           uint64_t n, uint64_t size,
+                                           uint64_t n_sources)
+{
+    plastic->n_synapses += n;
+    plastic->bytes += n * size + (n_sources + 1) * sizeof(uint64_t);
+}
 /* Synapses of number i of those that learn. */
 uint64_t vly_cuda_learning_synapses(const vly_cuda_shard *shard, uint32_t i);
 /* cuda_learning_state.c: the weights of a snapshot. */

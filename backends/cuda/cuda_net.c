@@ -311,7 +311,7 @@ vly_status vly_cuda_net_info(const vly_backend_net *net, vly_net_info *info,
         const vly_cuda_shard *shard = &net->shards[i];
         info->host_bytes += shard->heap.bytes + shard->pinned_bytes;
         info->device_bytes += shard->device_bytes;
-        n_synapses += shard->store.n_synapses;
+        n_synapses += shard->store.n_synapses + shard->plastic.n_synapses;
     }
     net->shards[0].plan->say(&net->shards[0],
                              n_synapses > 0 ? (double)n_synapses : 1.0, info);

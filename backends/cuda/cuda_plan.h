@@ -48,14 +48,14 @@ typedef struct vly_cuda_plan {
     /* Nanoseconds of a burst with so many events. NULL: not known, so no
      * review changes to the plan, which must be the last of the list */
     double (*cost_ns)(double n_events);
-    /* For a plan with its own copy of the synapses that learn; otherwise NULL.
-     * out enqueues copies to the rows of cuda_learning, up to date at
-     * net->burst; in enqueues copies of the traces, and if wanted of the
-     * weights, from there. Nets that learn keep their plan: no other plan that
-     * runs them has a cost. */
+    /* For a plan with an order of its own of the synapses that learn; otherwise
+     * NULL. out: masters and traces are as cuda_learning has them, up to date
+     * at net->burst and with ages renewed. in, before a launch: as the plan has
+     * them, with parameters that changed. Both enqueue work, or none if it is
+     * so already. Nets that learn keep their plan, which may free what plan
+     * global needs: no other plan that runs them has a cost. */
     vly_status (*learning_out)(vly_cuda_shard *shard, vly_error *error);
-    vly_status (*learning_in)(vly_cuda_shard *shard, bool weights,
-                              vly_error *error);
+    vly_status (*learning_in)(vly_cuda_shard *shard, vly_error *error);
     /* Fills info->plan. synapses: number of the net's synapses, at least 1 */
     void (*say)(const vly_cuda_shard *shard, double synapses,
                 vly_net_info *info);

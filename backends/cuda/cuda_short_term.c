@@ -66,6 +66,10 @@ static vly_status put_rows(vly_cuda_shard *shard,
             vly_cuda_own_put(shard, &rows, 1, map->delay, &s->delay, error));
     s->port = to.port;
     s->most_parts = vly_cuda_own_parts(&rows);
+    vly_cuda_learning_count(&shard->plastic, vly_cuda_own_synapses(&rows),
+                            sizeof *s->target + sizeof *s->weight +
+                                (s->delay ? sizeof *s->delay : 0),
+                            rows.n_sources);
 out:
     vly_cuda_own_rows_release(shard, &rows);
     vly_cuda_release(shard, targets);

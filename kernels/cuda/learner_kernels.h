@@ -24,13 +24,13 @@ typedef struct vly_cuda_arrival {
     uint32_t at;
 } vly_cuda_arrival;
 
-/* One projection that learns. The synapses of source k in block b are [at[r],
- * at[r + 1]), r = k * n_blocks + b, targets ascending. Entry b of the source
- * has the same bounds, its own `at` and that of the next entry. */
+/* One projection that learns. A row has two orders: by block and then by target
+ * in a launch, by target where something reads or writes weights. Its place is
+ * the same, so the masters are those of vly_cuda_learning. The synapses of
+ * source k in block b are from `at` of its entry b to that of the next one. */
 typedef struct vly_cuda_learner {
-    const uint64_t *at;       /* [n_sources * n_blocks + 1] */
-    uint16_t *number;         /* of the target in its block */
-    int32_t *master;          /* as vly_cuda_learning.master */
+    uint16_t *number;         /* of the target in its block, always by block */
+    int32_t *master;          /* vly_cuda_learning.master */
     vly_cuda_arrival *source; /* [n_sources][n_blocks + 1] */
     uint32_t newest_at;       /* in shared memory, in targets ... */
     uint32_t low;             /* ... and the number of the first of them */
@@ -80,21 +80,30 @@ cudaError_t vly_cuda_launch_learner_rules_flush(
     const vly_cuda_view *view, const vly_cuda_resident *resident,
     const vly_cuda_learners *learners, uint64_t burst, cudaStream_t stream);
 
-/* at[k * n_blocks + b + 1] += synapses of source k in block b; at is 0 before
- * and gets its sums by vly_cuda_launch_row_sums. */
-cudaError_t vly_cuda_launch_learner_count(const vly_cuda_learning *learning,
-                                          uint32_t n_blocks, uint64_t *at,
-                                          cudaStream_t stream);
-/* Moves synapses between the rows of a projection and the blocks: inwards,
- * masters and, if number is not NULL, numbers of targets; outwards, masters.
- * cursor[n_sources * n_blocks] must be 0. */
+/* Memory for moves: n_warps take the rows, each with `size` words. */
+typedef struct vly_cuda_learner_work {
+    uint32_t *words;
+    uint32_t size; /* synapses of the longest row, and one for each key: numbers
+                    * of targets from `low` on, or blocks */
+    uint32_t n_warps;
+} vly_cuda_learner_work;
+
+/* From rows by target: numbers, where the synapses of each source and block
+ * are, and masters by block. */
+cudaError_t vly_cuda_launch_learner_make(const vly_cuda_learning *learning,
+                                         const vly_cuda_learner *learner,
+                                         uint32_t n_blocks,
+                                         const vly_cuda_learner_work *work,
+                                         cudaStream_t stream);
+/* Masters by target (outwards) or by block. Targets are not read: a row by
+ * target is what the numbers sort stably. */
 cudaError_t vly_cuda_launch_learner_move(const vly_cuda_learning *learning,
                                          const vly_cuda_learner *learner,
-                                         uint32_t n_blocks, uint16_t *number,
-                                         uint32_t *cursor, uint32_t outwards,
+                                         const vly_cuda_learner_work *work,
+                                         uint32_t outwards,
                                          cudaStream_t stream);
-/* The same for what is known of sources and, outwards, the newest spikes of
- * targets and the burst of the last flush. */
+/* What is known of sources to or from the blocks; outwards, the newest spikes
+ * of targets and the burst of the last flush, too, and ages are renewed. */
 cudaError_t vly_cuda_launch_learner_states(const vly_cuda_learning *learning,
                                            const vly_cuda_learner *learner,
                                            uint32_t n_blocks, uint32_t burst,

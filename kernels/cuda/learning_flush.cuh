@@ -5,6 +5,7 @@
 #ifndef VOLLEY_CUDA_LEARNING_FLUSH_CUH
 #define VOLLEY_CUDA_LEARNING_FLUSH_CUH
 
+#include "learning_renew.cuh"
 #include "learning_rows.cuh"
 
 /* All spikes of targets before `burst` are folded in. */

@@ -474,11 +474,4 @@ static __device__ void learning_fired(const vly_cuda_learnings &learnings,
     }
 }
 
-static __device__ __forceinline__ void learning_renew(uint32_t *burst,
-                                                      uint32_t now)
-{
-    if ((int32_t)(now - *burst) > (int32_t)VLY_CUDA_AGE_PERIOD)
-        *burst = now - VLY_CUDA_AGE_NEVER;
-}
-
 #endif

@@ -256,20 +256,23 @@ cudaError_t vly_cuda_launch_learners_flush(const vly_cuda_view *view,
     return learners->log != NULL ? cudaSuccess : cudaErrorInvalidValue;
 }
 
-cudaError_t vly_cuda_launch_learner_count(const vly_cuda_learning *learning,
-                                          uint32_t n_blocks, uint64_t *at,
-                                          cudaStream_t stream)
+cudaError_t vly_cuda_launch_learner_make(const vly_cuda_learning *learning,
+                                         const vly_cuda_learner *learner,
+                                         uint32_t n_blocks,
+                                         const vly_cuda_learner_work *work,
+                                         cudaStream_t stream)
 {
-    return at != NULL ? cudaSuccess : cudaErrorInvalidValue;
+    return learning->target != NULL && learner->number != NULL
+               ? cudaSuccess
+               : cudaErrorInvalidValue;
 }
 
 cudaError_t vly_cuda_launch_learner_move(const vly_cuda_learning *learning,
                                          const vly_cuda_learner *learner,
-                                         uint32_t n_blocks, uint16_t *number,
-                                         uint32_t *cursor, uint32_t outwards,
-                                         cudaStream_t stream)
+                                         const vly_cuda_learner_work *work,
+                                         uint32_t outwards, cudaStream_t stream)
 {
-    return cursor != NULL ? cudaSuccess : cudaErrorInvalidValue;
+    return work->words != NULL ? cudaSuccess : cudaErrorInvalidValue;
 }
 
 cudaError_t vly_cuda_launch_learner_states(const vly_cuda_learning *learning,

@@ -172,7 +172,7 @@ if(TARGET cuda)
         set(emulated_headers)
         foreach(file allow_shared.cuh area_update.cuh cuda_kernels.h
                 global_burst.cuh global_update.cuh grid_barrier.cuh
-                learning_kernels.h learning_flush.cuh users_rule.cuh learning_rows.cuh learning_rule.cuh learning_window.cuh
+                learning_kernels.h learning_flush.cuh learning_renew.cuh users_rule.cuh learning_rows.cuh learning_rule.cuh learning_window.cuh
                 line_access.cuh modulator_rule.cuh
                 linger_kernels.h model_words.cuh narrow_sums.h
                 partition_block.cuh partition_burst.cuh partition_config.cuh

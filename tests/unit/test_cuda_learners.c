@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Maps that learn in the CUDA plan "resident" beside the CPU backend, by
  * built-in rules and rules of users: rings of spikes that fill, delays of one
- * burst and longer, runs of any length, weights written in between; and which
- * nets that plan refuses. TEST_PLUGIN: the kernels on the processor.
+ * burst and longer, runs of any length, weights read and written in between, in
+ * the order of the map; and which nets that plan refuses. TEST_PLUGIN: the
+ * kernels on the processor.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -27,10 +28,11 @@
     "[[stimulus]]\nkind = \"poisson\"\nto = \"S\"\nrate_hz = 900\n"            \
     "weight_mv = 25\nstart_ms = 170\n"
 
-#define LEARNS(name, from, rule, map)                                          \
+#define LEARNS_BY(name, from, degree, rule, map)                               \
     "[plasticity." name "]\n" rule "\n[[map]]\nid = \"" name                   \
     "\"\nfrom = \"" from "\"\nto = \"A\"\nrule = \"fixed_in_degree\"\n"        \
-    "in_degree = 5\nplasticity = \"" name "\"\n" map "\n"
+    "in_degree = " degree "\nplasticity = \"" name "\"\n" map "\n"
+#define LEARNS(name, from, rule, map) LEARNS_BY(name, from, "5", rule, map)
 
 /* All delays above one burst: the plan delivers while mail is in flight. */
 #define FAR                                                                    \
@@ -140,6 +142,150 @@ static void late_by_users(void **state)
     is_the_cpu(HEAD FAR OWN_FAR OWN_NEAR);
 }
 
+/* ---- the order of synapses ---------------------------------------------- */
+
+/* Rows of some 400 synapses, 16 of each pair, and in "back" of some 70, whose
+ * targets are not the first neurons. */
+#define PAIRS                                                                  \
+    LEARNS_BY("many", "S", "150",                                              \
+              "rule = \"stdp\"\nw_max_mv = 2\nlambda = 0.01",                  \
+              "weight_mv = { uniform = [0, 0.1] }\ndelay_ms = 2")              \
+    "[[map]]\nid = \"back\"\nfrom = \"A\"\nto = \"S\"\n"                       \
+    "rule = \"fixed_in_degree\"\nin_degree = 200\nplasticity = \"many\"\n"     \
+    "weight_mv = { uniform = [0, 0.1] }\ndelay_ms = 1\n"
+#define MOST 4096u
+
+typedef struct weights {
+    uint64_t n;
+    double weight[MOST];
+    uint32_t source[MOST];
+    uint32_t target[MOST];
+} weights;
+
+static void read_map(fixture *f, vly_net *net, const char *map, weights *w)
+{
+    vly_net_projection_info info = {.struct_size = sizeof info};
+    assert_ok(vly_net_projection(net, map, 0, &info, &f->error), f->error);
+    assert_true(info.n_synapses <= MOST);
+    w->n = info.n_synapses;
+    assert_ok(vly_net_weights_read(net, map, 0, 0, w->n, w->weight, w->source,
+                                   w->target, &f->error),
+              f->error);
+}
+
+/* Every synapse of both maps, and the digests. Returns synapses after another
+ * one of their pair with another weight: their order is seen. */
+static uint32_t assert_alike(fixture *f, vly_net *net, vly_net *cpu)
+{
+    static const char *const maps[] = {"many", "back"};
+    static weights found;
+    static weights wanted;
+    uint64_t digests[2];
+    uint32_t n = 0;
+    for (int m = 0; m < 2; m++) {
+        read_map(f, net, maps[m], &found);
+        read_map(f, cpu, maps[m], &wanted);
+        assert_int_equal(found.n, wanted.n);
+        for (uint64_t i = 0; i < wanted.n; i++) {
+            assert_true(found.weight[i] == wanted.weight[i]);
+            n += i > 0 && wanted.source[i] == wanted.source[i - 1] &&
+                 wanted.target[i] == wanted.target[i - 1] &&
+                 wanted.weight[i] != wanted.weight[i - 1];
+        }
+    }
+    assert_ok(vly_net_state_digest(net, &digests[0], &f->error), f->error);
+    assert_ok(vly_net_state_digest(cpu, &digests[1], &f->error), f->error);
+    assert_int_equal(digests[0], digests[1]);
+    return n;
+}
+
+static void run_both(fixture *f, vly_net *const nets[2], uint64_t n_bursts)
+{
+    fingerprint found = fixture_run(f, nets[0], n_bursts);
+    fingerprint wanted = fixture_run(f, nets[1], n_bursts);
+    assert_same(&found, &wanted);
+}
+
+/* What reads and writes weights between launches, once and several times. */
+static void keeps_order(const char *backend)
+{
+    static const double few[5] = {0.07, 0.01, 0.05, 0.02, 0.09};
+    fixture f;
+    init(&f, HEAD PAIRS);
+    vly_net *nets[2] = {fixture_net(&f, backend), fixture_net(&f, "cpu:1")};
+    assert_true(assert_alike(&f, nets[0], nets[1]) > 2000);
+    (void)fixture_run(&f, nets[1], 100);
+    (void)fixture_run(&f, nets[0], 37); /* no digest in between */
+    (void)fixture_run(&f, nets[0], 63);
+    assert_true(assert_alike(&f, nets[0], nets[1]) > 2000);
+    for (int i = 0; i < 2; i++) {
+        assert_ok(
+            vly_net_set(nets[i], "plasticity.many.lambda", 0.02, &f.error),
+            f.error);
+        for (uint64_t at = 403; at < 1500; at += 997)
+            assert_ok(
+                vly_net_weights_write(nets[i], "many", 0, at, 5, few, &f.error),
+                f.error);
+    }
+    (void)assert_alike(&f, nets[0], nets[1]);
+    run_both(&f, nets, 1);
+    (void)assert_alike(&f, nets[0], nets[1]);
+    for (int i = 0; i < 2; i++)
+        assert_ok(vly_net_set(nets[i], "plasticity.many.frozen", 1, &f.error),
+                  f.error);
+    run_both(&f, nets, 40);
+    (void)assert_alike(&f, nets[0], nets[1]);
+    for (int i = 0; i < 2; i++)
+        assert_ok(vly_net_set(nets[i], "plasticity.many.frozen", 0, &f.error),
+                  f.error);
+    run_both(&f, nets, 110);
+    (void)assert_alike(&f, nets[0], nets[1]);
+    assert_ok(vly_net_swap(nets[0], "cpu:2", 0, &f.error), f.error);
+    run_both(&f, nets, 20);
+    (void)assert_alike(&f, nets[0], nets[1]);
+    vly_net_destroy(nets[0]);
+    vly_net_destroy(nets[1]);
+    fixture_deinit(&f);
+}
+
+static void order_is_kept(void **state)
+{
+    (void)state;
+    keeps_order(RESIDENT ",blocks=3");
+    keeps_order(RESIDENT ",blocks=1");
+}
+
+/* What the plan says of PAIRS, whose synapses take `size` bytes, beside `known`
+ * of sources. */
+static void takes(const char *backend, double size, double known)
+{
+    const double n = 24 * 150 + 9 * 200;
+    char wanted[64];
+    fixture f;
+    init(&f, HEAD PAIRS);
+    vly_net *net = fixture_net(&f, backend);
+    vly_stats stats = {.struct_size = sizeof stats};
+    assert_ok(vly_net_stats(net, &stats, &f.error), f.error);
+    (void)snprintf(wanted, sizeof wanted, " %.2f bytes a synapse",
+                   size + known / n);
+    assert_non_null(strstr(stats.plan, wanted));
+    vly_net_destroy(net);
+    fixture_deinit(&f);
+}
+
+/* Its master and the number of its target; of a source 16 bytes for each block
+ * and for the end, and where its row begins; and of maps that do not learn, of
+ * which there are none, 32 bytes for each block, area and kind of segments. In
+ * plan global a target and a master. */
+static void bytes_are_told(void **state)
+{
+    const double rows = (24 + 1 + 9 + 1) * 8;
+    (void)state;
+    takes(RESIDENT ",blocks=3", 6,
+          (24 + 9) * (3 + 1) * 16 + rows + 3 * 2 * 2 * 32);
+    takes("cuda:0,plan=global", 8, rows);
+}
+
 /* Without a name the net gets the plan. */
 static void is_chosen(void **state)
 {
@@ -195,5 +341,6 @@ static void are_refused(void **state)
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(early),          cmocka_unit_test(late),
     cmocka_unit_test(early_by_users), cmocka_unit_test(late_by_users),
+    cmocka_unit_test(order_is_kept),  cmocka_unit_test(bytes_are_told),
     cmocka_unit_test(is_chosen),      cmocka_unit_test(are_refused)};
 VLY_TEST_MAIN(tests)
