@@ -43,8 +43,13 @@ out:
 static vly_status create(vly_cuda_shard *shard, uint32_t *is_made,
                          vly_error *error)
 {
+    vly_status status = VLY_OK;
     *is_made = 1;
-    return shard->view.input ? VLY_OK : reserve(shard, error);
+    if (!shard->view.input)
+        VLY_TRY(reserve(shard, error));
+    status = vly_cuda_program_run(shard, error);
+out:
+    return status;
 }
 
 static int launch(vly_cuda_shard *shard, const vly_cuda_launch *wanted)
@@ -60,10 +65,10 @@ static int launch(vly_cuda_shard *shard, const vly_cuda_launch *wanted)
                          : vly_cuda_launch_rules(&shard->view, wanted,
                                                  &shard->plastic.view,
                                                  shard->n_blocks, stream));
-    if (shard->programs.kernel)
-        return (int)vly_cuda_launch_spliced(shard->programs.kernel,
-                                            &shard->view, wanted, programs,
-                                            shard->n_blocks, stream);
+    if (shard->programs.kernels[VLY_CUDA_SPLICED_GLOBAL])
+        return (int)vly_cuda_launch_spliced(
+            shard->programs.kernels[VLY_CUDA_SPLICED_GLOBAL], &shard->view,
+            wanted, programs, shard->n_blocks, stream);
     if (programs->list && shard->view.n_ports > 2)
         return (int)(learns
                          ? vly_cuda_launch_ports_learning(
@@ -140,7 +145,6 @@ static void release(vly_cuda_shard *shard)
 
 const vly_cuda_plan vly_cuda_plan_global = {
     .name = "global",
-    .has_programs = 1,
     .has_ranks = 1,
     .fit = fit,
     .reserve = reserve,

@@ -13,6 +13,7 @@
 #include "cuda_memory.h"
 #include "cuda_net.h"
 #include "cuda_slices.h"
+#include "cuda_splice.h"
 #include "cuda_store.h"
 
 /* Nanoseconds of a burst as a function of its events, for comparison with the
@@ -38,6 +39,23 @@ static vly_status fit_like(vly_cuda_shard *shard, const vly_cuda_shard *first,
     return status;
 }
 
+/* The text of the plan's kernels with users' models has clusters of blocks. */
+static vly_status check_text(const vly_cuda_shard *shard, const char **why,
+                             vly_error *error)
+{
+    int major = 0;
+    if (!vly_cuda_has_programs(shard))
+        return VLY_OK;
+    const vly_status status = vly_cuda_check(
+        (int)cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor,
+                                    shard->device),
+        "cudaDeviceGetAttribute", error);
+    if (status == VLY_OK && major < 9)
+        *why = "the net has models of users, which need a device of compute "
+               "capability 9.0 in this plan";
+    return status;
+}
+
 static vly_status fit(vly_cuda_shard *shard, vly_cuda_fit *found,
                       vly_error *error)
 {
@@ -45,17 +63,23 @@ static vly_status fit(vly_cuda_shard *shard, vly_cuda_fit *found,
     uint32_t limit = wanted->n_blocks > 0 && wanted->n_blocks < shard->n_units
                          ? wanted->n_blocks
                          : shard->n_units;
-    *found = (vly_cuda_fit){.why = NULL};
-    if (vly_cuda_learns(shard)) {
+    *found = (vly_cuda_fit){.why = vly_cuda_programs_unfit(shard)};
+    if (vly_cuda_learns(shard))
         found->why = "maps learn: plans global and resident can run them";
+    if (found->why)
         return VLY_OK;
-    }
+    vly_status status = VLY_OK;
+    VLY_TRY(check_text(shard, &found->why, error));
+    if (found->why)
+        return VLY_OK;
     if (shard != shard->net->shards)
         return fit_like(shard, shard->net->shards, error);
     if (shard->net->is_shared)
         limit /= shard->net->n_shards;
     return vly_cuda_partition_fit(shard, wanted->cluster, wanted->unit, limit,
                                   &found->why, error);
+out:
+    return status;
 }
 
 /* ---- making ------------------------------------------------------------ */
@@ -199,8 +223,13 @@ static vly_status create(vly_cuda_shard *shard, uint32_t *is_made,
                          vly_error *error)
 {
     uint32_t n = shard->partition.n_groups;
+    uint32_t has_kernel = 1;
     vly_cuda_partition_group *groups = NULL;
     vly_status status = prepare(shard, error);
+    if (status == VLY_OK && vly_cuda_has_programs(shard))
+        status = vly_cuda_splice_partition(shard, &has_kernel, error);
+    if (status == VLY_OK && !has_kernel)
+        return VLY_OK;
     if (status == VLY_OK)
         status = create_tiles(shard, error);
     if (status == VLY_OK &&
@@ -300,14 +329,18 @@ static int launch(vly_cuda_shard *shard, const vly_cuda_launch *wanted)
                                          (cudaStream_t)shard->stream);
     int code = make_ready(shard);
     if (code == (int)cudaSuccess)
-        code = (int)vly_cuda_launch_partition(&shard->view, wanted,
-                                              &shard->partition,
-                                              (cudaStream_t)shard->stream);
+        code = (int)vly_cuda_launch_partition(
+            &shard->view, wanted, &shard->partition,
+            shard->programs.kernels[VLY_CUDA_SPLICED_PARTITION],
+            (cudaStream_t)shard->stream);
     return code;
 }
 
 static int linger_fit(vly_cuda_shard *shard, int *fits)
 {
+    *fits = 0;
+    if (vly_cuda_has_programs(shard))
+        return (int)cudaSuccess; /* no kernel stays with users' models */
     return (int)vly_cuda_linger_partition_fit(&shard->view, &shard->partition,
                                               fits);
 }
@@ -345,10 +378,11 @@ static void say(const vly_cuda_shard *shard, double synapses,
         snprintf(sets, sizeof sets, p->narrow ? " by 16 bits" : " in %u sets",
                  p->sets);
     snprintf(info->plan, sizeof info->plan,
-             "partitioned: %u slices of targets, %u blocks each; inputs of "
+             "partitioned%s: %u slices of targets, %u blocks each; inputs of "
              "%u bursts in shared memory%s, %u%% of them in one block only; "
              "%u reads of a row in units of %u synapses, parts of %u spikes "
-             "a block posted; %.2f bytes a synapse",
+             "posted; %.2f bytes a synapse",
+             vly_cuda_has_programs(shard) ? " with users' models" : "",
              p->n_slices, p->cluster, p->ring, sets, once, p->n_groups, p->unit,
              p->post, bytes / synapses);
 }

@@ -20,9 +20,7 @@ typedef struct vly_cuda_plan {
     /* 1: if create returns E_UNSUPPORTED, rows are too large for the plan, and
      * another plan may be used instead */
     uint32_t has_limits;
-    uint32_t has_programs; /* 1: it runs users' models */
-    uint32_t has_ranks;    /* 1: it runs the part of one rank */
-    uint32_t reserved;
+    uint32_t has_ranks; /* 1: it runs the part of one rank */
     /* Chooses sizes. Nothing of the plan is allocated. */
     vly_status (*fit)(vly_cuda_shard *shard, vly_cuda_fit *fit,
                       vly_error *error);

@@ -12,7 +12,6 @@
 #include "cuda_memory.h"
 #include "cuda_net.h"
 #include "cuda_partition.h"
-#include "cuda_program.h"
 #include "cuda_resident.h"
 #include "cuda_store.h"
 
@@ -61,39 +60,21 @@ static void take_first(vly_cuda_shard *shard,
     }
 }
 
-/* Whether the requested plan runs the models of all areas. */
-static vly_status check_asked(const vly_cuda_shard *shard,
-                              const vly_cuda_plan *asked, vly_error *error)
-{
-    const vly_net_desc *desc = shard->net->desc;
-    const uint32_t a = vly_cuda_program_first(desc);
-    if (!asked || asked->has_programs || a == desc->n_areas)
-        return VLY_OK;
-    return vly_cuda_fail(error, VLY_E_UNSUPPORTED,
-                         "cuda option plan=%s: area %s has a model of a user, "
-                         "%s, which needs plan=global",
-                         asked->name, vly_cuda_area_desc(desc, a)->name,
-                         vly_cuda_area_desc(desc, a)->model);
-}
-
 vly_status vly_cuda_plan_choose(vly_cuda_shard *shard, vly_error *error)
 {
     vly_cuda_fit fits[VLY_CUDA_N_PLANS] = {{.why = NULL}};
     const vly_cuda_plan *asked = asked_for(shard);
     vly_status status = VLY_OK;
-    VLY_TRY(check_asked(shard, asked, error));
     for (uint32_t i = 0; i < VLY_CUDA_N_PLANS; i++) {
         if (asked && asked != plans[i])
             continue;
-        if (!plans[i]->has_programs && vly_cuda_has_programs(shard))
-            fits[i].why = "the net has models of users";
-        else if (!plans[i]->has_ranks && vly_common_ranks(shard->net->desc))
+        if (!plans[i]->has_ranks && vly_common_ranks(shard->net->desc))
             fits[i].why = "ranks run the net, and spikes of other ranks come "
                           "between launches";
         else
             status = plans[i]->fit(shard, &fits[i], error);
         if (status != VLY_OK)
-            goto out;
+            return status;
         if (asked && fits[i].why && shard->net->n_shards > 1)
             return vly_cuda_fail(error, VLY_E_UNSUPPORTED,
                                  "a span of %u devices, which has plan=%s "
@@ -109,8 +90,6 @@ vly_status vly_cuda_plan_choose(vly_cuda_shard *shard, vly_error *error)
     if (!asked)
         take_first(shard, fits);
     return shard->plan->reserve ? shard->plan->reserve(shard, error) : VLY_OK;
-out:
-    return status;
 }
 
 /* ---- making ------------------------------------------------------------ */

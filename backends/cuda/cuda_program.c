@@ -26,6 +26,30 @@ bool vly_cuda_has_programs(const vly_cuda_shard *shard)
     return vly_cuda_program_first(desc) < desc->n_areas;
 }
 
+uint32_t vly_cuda_program_most_coefs(const vly_net_desc *desc)
+{
+    uint32_t most = 0;
+    for (uint32_t a = 0; a < desc->n_areas; a++) {
+        const uint32_t n = vly_cuda_area_desc(desc, a)->n_coefs;
+        if (vly_common_program(desc, a) && n >= most)
+            most = n > 0 ? n : 1;
+    }
+    return most;
+}
+
+const char *vly_cuda_programs_unfit(const vly_cuda_shard *shard)
+{
+    if (!vly_cuda_has_programs(shard))
+        return NULL;
+    if (shard->net->wanted.jit == 0)
+        return "the net has models of users, which run step by step with jit=0";
+    if (shard->net->n_shards > 1)
+        return "the net has models of users, which run on one device";
+    return vly_cuda_learns(shard)
+               ? "the net has models of users and maps that learn"
+               : NULL;
+}
+
 /* ---- steps ------------------------------------------------------------- */
 
 static vly_status put_steps(vly_cuda_shard *shard, const vly_program *from,
@@ -102,6 +126,7 @@ static vly_status make_programs(vly_cuda_shard *shard, vly_cuda_program *list,
     if (status == VLY_OK)
         status = vly_cuda_put(shard, shard->view.n_areas, sizeof *list, list,
                               &shard->programs.view.list, error);
+    shard->view.programs = shard->programs.view.list;
     vly_cuda_release(shard, made);
     vly_cuda_release(shard, maker);
     return status;
@@ -151,11 +176,20 @@ vly_status vly_cuda_program_create(vly_cuda_shard *shard, vly_error *error)
                                 error);
     if (status == VLY_OK)
         status = make_programs(shard, list, error);
-    if (status == VLY_OK)
-        status = vly_cuda_splice_create(shard, error);
-    if (status == VLY_OK && !shard->programs.kernel)
-        status = make_values(shard, error);
     vly_cuda_release(shard, list);
+    return status;
+}
+
+vly_status vly_cuda_program_run(vly_cuda_shard *shard, vly_error *error)
+{
+    const vly_cuda_program_set *set = &shard->programs;
+    vly_status status = VLY_OK;
+    if (!set->view.list)
+        return VLY_OK;
+    VLY_TRY(vly_cuda_splice_global(shard, error));
+    if (!set->kernels[VLY_CUDA_SPLICED_GLOBAL] && !set->view.values)
+        status = make_values(shard, error);
+out:
     return status;
 }
 
@@ -171,12 +205,14 @@ void vly_cuda_program_say(const vly_cuda_shard *shard, char *text, size_t size)
 {
     const vly_cuda_programs *view = &shard->programs.view;
     text[0] = 0;
-    if (shard->programs.kernel)
+    if (!view->list)
+        return;
+    if (shard->programs.n_rows > 0)
         (void)snprintf(text, size,
                        "; users' models compiled by the driver, %u neurons of "
                        "a thread at a time",
                        shard->programs.n_rows);
-    else if (view->list)
+    else
         (void)snprintf(text, size,
                        "; users' models step by step, %u values of a thread "
                        "in %s memory",

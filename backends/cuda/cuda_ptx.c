@@ -65,7 +65,8 @@ static void find_addresses(ptx_step *s)
 /* The register that VLY_READ has filled. */
 static uint32_t row_register(uint32_t row, uint32_t f)
 {
-    return row * VLY_PROGRAM_MAX_FIELDS + f;
+    const uint32_t number = row == VLY_CUDA_KEPT_ROW ? 0 : row;
+    return number * VLY_PROGRAM_MAX_FIELDS + f;
 }
 
 static uint32_t read_field(ptx_step *s, uint32_t f)
@@ -274,15 +275,25 @@ static bool reads_field(const ptx_step *s, uint32_t f)
     return false;
 }
 
+static bool stays(const vly_program *program, uint32_t f)
+{
+    const vly_program_op *op = &program->ops[program->out[f]];
+    return op->code == VLY_PROGRAM_FIELD && op->a == f;
+}
+
 /* A field that stays as it is is not written; a count of a row is compared
  * first, as it seldom changes. */
 static void write_field(ptx_step *s, uint32_t f, uint32_t word)
 {
     const uint32_t from = s->program->out[f];
-    const vly_program_op *op = &s->program->ops[from];
     const char *guard = "";
-    if (op->code == VLY_PROGRAM_FIELD && op->a == f)
+    if (stays(s->program, f))
         return;
+    if (s->row == VLY_CUDA_KEPT_ROW) {
+        vly_cuda_ptx_line(s->ptx, "mov.b32 %%vr%u, %%vb%u",
+                          row_register(s->row, f), word);
+        return;
+    }
     if (s->row != VLY_CUDA_NO_ROW && s->program->types[from] == VLY_TYPE_U32 &&
         reads_field(s, f)) {
         vly_cuda_ptx_line(s->ptx, "setp.ne.u32 %%vq, %%vb%u, %%vr%u", word,
@@ -349,9 +360,12 @@ static void write_step(const vly_program *program, uint32_t number,
     vly_cuda_text_add(to, "}\n");
 }
 
-/* The fields that the step reads, into registers of the function. */
-static void write_read(const vly_program *program,
-                       const vly_cuda_ptx_names *names, vly_cuda_text *to)
+typedef enum ptx_mark { MARK_STEP, MARK_READ, MARK_WRITE } ptx_mark;
+
+/* The fields that the step reads, into registers of the function, or those that
+ * it writes, from there. */
+static void write_fields(const vly_program *program, ptx_mark mark,
+                         const vly_cuda_ptx_names *names, vly_cuda_text *to)
 {
     vly_cuda_ptx ptx = {.to = to};
     vly_common_folded folded;
@@ -365,9 +379,12 @@ static void write_read(const vly_program *program,
         if (f > 0)
             vly_cuda_ptx_line(&ptx, "add.u64 %%vd%u, %%vd%u, %s", f, f - 1,
                               names->stride);
-        if (reads_field(&s, f))
+        if (mark == MARK_READ && reads_field(&s, f))
             vly_cuda_ptx_line(&ptx, "ld.global.b32 %%vr%u, [%%vd%u]",
                               row_register(row, f), f);
+        if (mark == MARK_WRITE && !stays(&folded.program, f))
+            vly_cuda_ptx_line(&ptx, "st.global.b32 [%%vd%u], %%vr%u", f,
+                              row_register(row, f));
     }
     vly_cuda_text_add(to, "}\n");
 }
@@ -408,51 +425,97 @@ static bool read_few_names(const char *at, vly_cuda_ptx_names *names)
 
 /* One program after the other, each after a branch that skips it. */
 static void write_all(const vly_program *const *programs, uint32_t n,
-                      uint32_t mark, bool is_read,
+                      uint32_t mark, ptx_mark kind,
                       const vly_cuda_ptx_names *names, vly_cuda_text *to)
 {
-    if (is_read && strcmp(names->row, "0") == 0)
+    const unsigned long row = strtoul(names->row, NULL, 10);
+    if (kind == MARK_READ && (row == 0 || row == VLY_CUDA_KEPT_ROW))
         vly_cuda_text_add(to, ".reg .b32 %%vr<%u>;\n",
-                          VLY_CUDA_QUAD_ROWS * VLY_PROGRAM_MAX_FIELDS);
+                          (row == 0 ? VLY_CUDA_QUAD_ROWS : 1) *
+                              VLY_PROGRAM_MAX_FIELDS);
     vly_cuda_text_add(to, "{\n.reg .pred %%vq;\n");
     for (uint32_t k = 0; k < n; k++) {
         vly_cuda_text_add(to, "setp.ne.u32 %%vq, %s, %u;\n", names->model, k);
         vly_cuda_text_add(to, "@%%vq bra VLY_STEP_%u_%u;\n", k, mark);
-        if (is_read)
-            write_read(programs[k], names, to);
-        else
+        if (kind == MARK_STEP)
             write_step(programs[k], k, mark, names, to);
+        else
+            write_fields(programs[k], kind, names, to);
         vly_cuda_text_add(to, "VLY_STEP_%u_%u:\n", k, mark);
     }
     vly_cuda_text_add(to, "}\n");
 }
 
-/* The first mark; *is_read: of which kind. */
-static const char *find_mark(const char *text, bool *is_read)
+static const char *const marks[] = {[MARK_STEP] = VLY_CUDA_PTX_MARK,
+                                    [MARK_READ] = VLY_CUDA_PTX_READ,
+                                    [MARK_WRITE] = VLY_CUDA_PTX_WRITE};
+
+/* The first mark, its kind, and the operands after it; NULL: there is none. */
+static const char *find_mark(const char *text, ptx_mark *kind,
+                             const char **operands)
 {
-    const char *step = strstr(text, VLY_CUDA_PTX_MARK);
-    const char *read = strstr(text, VLY_CUDA_PTX_READ);
-    *is_read = read && (!step || read < step);
-    return *is_read ? read : step;
+    const char *first = NULL;
+    for (ptx_mark k = MARK_STEP; k <= MARK_WRITE; k++) {
+        const char *at = strstr(text, marks[k]);
+        if (!at || (first && at > first))
+            continue;
+        first = at;
+        *kind = k;
+        *operands = at + strlen(marks[k]);
+    }
+    return first;
 }
+
+/* ---- one kernel of several ----------------------------------------------- */
+
+#define ENTRY ".entry "
+
+/* After the brace that closes the first one; the end if there is none. */
+static const char *skip_braces(const char *at)
+{
+    size_t depth = 0;
+    for (; *at; at++) {
+        if (*at == '{')
+            depth++;
+        else if (*at == '}' && --depth == 0)
+            return at + 1;
+    }
+    return at;
+}
+
+void vly_cuda_ptx_keep(const char *kernels, const char *begin,
+                       vly_cuda_text *to)
+{
+    const char *at;
+    while ((at = strstr(kernels, ENTRY)) != NULL) {
+        const char *name = at + strlen(ENTRY);
+        const char *end = skip_braces(name);
+        const bool kept = strncmp(name, begin, strlen(begin)) == 0;
+        vly_cuda_text_copy(to, kernels, (size_t)((kept ? end : at) - kernels));
+        kernels = end;
+    }
+    vly_cuda_text_copy(to, kernels, strlen(kernels));
+}
+
+/* ---- all marks ----------------------------------------------------------- */
 
 int vly_cuda_ptx_splice(const char *kernel, const vly_program *const *programs,
                         uint32_t n, vly_cuda_text *to)
 {
     int n_steps = 0;
-    bool is_read;
+    ptx_mark kind = MARK_STEP;
+    const char *operands = NULL;
     const char *at;
-    for (uint32_t mark = 0; (at = find_mark(kernel, &is_read)) != NULL;
+    for (uint32_t mark = 0; (at = find_mark(kernel, &kind, &operands)) != NULL;
          mark++) {
         vly_cuda_ptx_names names;
-        const char *operands = at + strlen(VLY_CUDA_PTX_MARK);
-        if (is_read ? !read_few_names(operands, &names)
-                    : !read_names(operands, &names))
+        if (kind == MARK_STEP ? !read_names(operands, &names)
+                              : !read_few_names(operands, &names))
             return -1;
         vly_cuda_text_copy(to, kernel, (size_t)(at - kernel));
-        write_all(programs, n, mark, is_read, &names, to);
+        write_all(programs, n, mark, kind, &names, to);
         kernel = at + strcspn(at, "\n");
-        n_steps += !is_read;
+        n_steps += kind == MARK_STEP;
     }
     vly_cuda_text_copy(to, kernel, strlen(kernel));
     return n_steps;

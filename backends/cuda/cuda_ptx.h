@@ -6,7 +6,10 @@
  * it. A thread that updates several neurons, its rows, has before that
  *     //VLY_READ OPERANDS
  * for each of them, in the order of the rows, so that all reads are in flight
- * before the first step.
+ * before the first step. A thread that keeps its neuron from burst to burst has
+ * VLY_READ with VLY_CUDA_KEPT_ROW before all steps, and after them
+ *     //VLY_WRITE OPERANDS
+ * which are those of VLY_READ.
  */
 #ifndef VOLLEY_CUDA_PTX_H
 #define VOLLEY_CUDA_PTX_H
@@ -19,6 +22,7 @@
 
 #define VLY_CUDA_PTX_MARK "//VLY_STEP"
 #define VLY_CUDA_PTX_READ "//VLY_READ"
+#define VLY_CUDA_PTX_WRITE "//VLY_WRITE"
 #define VLY_CUDA_PTX_NAME 24u /* longest name of a register, with its end */
 
 /* Operands of VLY_STEP, in their order: fired, row, and the inputs.
@@ -45,7 +49,7 @@
     X(burst_low, "32 bits")                                                    \
     X(burst_high, "")
 
-/* Of VLY_READ. */
+/* Of VLY_READ and VLY_WRITE. */
 #define VLY_CUDA_PTX_READ_TABLE(X)                                             \
     X(row, "")                                                                 \
     X(model, "")                                                               \
@@ -65,6 +69,11 @@ typedef struct vly_cuda_text {
     size_t room;
     size_t length;
 } vly_cuda_text;
+
+/* Appends a copy of a text of several kernels without those whose names do not
+ * begin like this. */
+void vly_cuda_ptx_keep(const char *kernels, const char *begin,
+                       vly_cuda_text *to);
 
 /* Appends a copy of a kernel's text with the steps of n programs, chosen by the
  * operand `model`, in place of each mark, within braces and with registers of

@@ -13,6 +13,7 @@
 #include "cuda_net.h"
 #include "cuda_segments.h"
 #include "cuda_shifts.h"
+#include "cuda_splice.h"
 #include "cuda_store.h"
 
 /* Fewer neurons a block are not worth an exchange; half as many in small nets
@@ -72,6 +73,8 @@ static vly_status fit(vly_cuda_shard *shard, vly_cuda_fit *found,
         found->why = "the net has no neurons";
     else if (vly_cuda_has_feagi(shard->net->desc))
         found->why = "FEAGI areas need gains and candidates";
+    else if (vly_cuda_programs_unfit(shard))
+        found->why = vly_cuda_programs_unfit(shard);
     else if (vly_cuda_learners_unfit(shard))
         found->why = vly_cuda_learners_unfit(shard);
     else if (shard->view.n_ports > 1 ||
@@ -126,6 +129,16 @@ static vly_status create_ring(vly_cuda_shard *shard, vly_error *error)
     return status;
 }
 
+static void choose_launch(vly_cuda_shard *shard);
+
+/* The kernel of the first launch. A later one may need another instance. */
+static vly_status create_programs(vly_cuda_shard *shard, uint32_t *is_made,
+                                  vly_error *error)
+{
+    choose_launch(shard);
+    return vly_cuda_splice_resident(shard, is_made, error);
+}
+
 /* Replaces the groups by segments; padding may use any memory if the plan was
  * requested. */
 static vly_status create(vly_cuda_shard *shard, uint32_t *is_made,
@@ -137,6 +150,8 @@ static vly_status create(vly_cuda_shard *shard, uint32_t *is_made,
         return status;
     vly_cuda_store_release(shard);
     status = create_ring(shard, error);
+    if (status == VLY_OK && vly_cuda_has_programs(shard))
+        return create_programs(shard, is_made, error);
     if (status == VLY_OK)
         status = vly_cuda_check(
             (int)vly_cuda_resident_prepare(&shard->view, &shard->resident),
@@ -245,15 +260,21 @@ static void choose_mail(vly_cuda_shard *shard)
     resident->copies = resident->copies < most ? resident->copies : most;
 }
 
+static void choose_launch(vly_cuda_shard *shard)
+{
+    vly_cuda_resident *resident = &shard->resident;
+    choose_mail(shard);
+    for (uint32_t p = 0; p < VLY_CUDA_N_PARTS; p++)
+        resident->part[p].shift = choose_shift(shard, resident->part[p].quads);
+    resident->threads = choose_threads(shard);
+}
+
 /* Work before every launch of so many bursts. */
 static int make_ready(vly_cuda_shard *shard, uint32_t n_bursts)
 {
     vly_cuda_resident *resident = &shard->resident;
     cudaError_t code = cudaSuccess;
-    choose_mail(shard);
-    for (uint32_t p = 0; p < VLY_CUDA_N_PARTS; p++)
-        resident->part[p].shift = choose_shift(shard, resident->part[p].quads);
-    resident->threads = choose_threads(shard);
+    choose_launch(shard);
     if (resident->tag + n_bursts > UINT16_MAX) {
         resident->tag = 0; /* tags of 16 bits restart */
         code = cudaMemsetAsync(resident->mail, 0,
@@ -264,14 +285,34 @@ static int make_ready(vly_cuda_shard *shard, uint32_t n_bursts)
     return (int)code;
 }
 
+/* The kernel with users' models for the next launch; NULL: there are none. */
+static int find_spliced(vly_cuda_shard *shard, const void **kernel)
+{
+    vly_error error = {.struct_size = sizeof error};
+    uint32_t is_made = 1;
+    *kernel = NULL;
+    if (!vly_cuda_has_programs(shard))
+        return (int)cudaSuccess;
+    const vly_cuda_spliced which = vly_cuda_splice_instance(
+        vly_cuda_resident_threads(&shard->view, &shard->resident));
+    if (!shard->programs.kernels[which] &&
+        vly_cuda_splice_resident(shard, &is_made, &error) != VLY_OK)
+        return (int)cudaErrorMemoryAllocation;
+    *kernel = shard->programs.kernels[which];
+    return (int)(*kernel ? cudaSuccess : cudaErrorInvalidKernelImage);
+}
+
 static int launch(vly_cuda_shard *shard, const vly_cuda_launch *wanted)
 {
+    const void *spliced = NULL;
     int code = make_ready(shard, wanted->n_bursts);
     if (code == (int)cudaSuccess && shard->learners.view.n > 0)
         return vly_cuda_learners_launch(shard, wanted);
     if (code == (int)cudaSuccess)
+        code = find_spliced(shard, &spliced);
+    if (code == (int)cudaSuccess)
         code = (int)vly_cuda_launch_resident(&shard->view, wanted,
-                                             &shard->resident,
+                                             &shard->resident, spliced,
                                              (cudaStream_t)shard->stream);
     return code;
 }
@@ -284,8 +325,9 @@ static void ran(vly_cuda_shard *shard, uint32_t n_bursts)
 static int linger_fit(vly_cuda_shard *shard, int *fits)
 {
     *fits = 0;
-    if (shard->resident.n_newest > 0)
-        return (int)cudaSuccess; /* no kernel stays with maps that learn */
+    /* no kernel stays with maps that learn or users' models */
+    if (shard->resident.n_newest > 0 || vly_cuda_has_programs(shard))
+        return (int)cudaSuccess;
     return (int)vly_cuda_linger_resident_fit(&shard->view, &shard->resident,
                                              fits);
 }
@@ -313,11 +355,12 @@ static void say(const vly_cuda_shard *shard, double synapses,
                 vly_net_info *info)
 {
     snprintf(info->plan, sizeof info->plan,
-             "resident%s%s: %u blocks stay on the device, %u neurons each; "
+             "resident%s%s%s: %u blocks stay on the device, %u neurons each; "
              "inputs of %u bursts in shared memory%s, one exchange a burst; "
              "%.2f bytes a synapse",
              shard->learners.view.n > 0 ? " with learning" : "",
              shard->plastic.by_users ? " by users' rules" : "",
+             vly_cuda_has_programs(shard) ? " with users' models" : "",
              shard->resident.n_blocks, shard->resident.slice,
              shard->view.max_delay,
              shard->resident.step != 0 ? " for shifted weights" : "",

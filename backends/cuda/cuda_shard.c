@@ -32,6 +32,7 @@ static void start_view(vly_cuda_shard *shard, const vly_net_desc *desc)
     view->key_high = (uint32_t)(desc->seed_input >> 32);
     view->feagi_q = desc->feagi_q;
     view->model = VLY_CUDA_N_MODELS;
+    view->program_coefs = vly_cuda_program_most_coefs(desc);
     uint32_t end;
     vly_common_ranks_own(desc, &view->own_first, &end);
     view->n_own = end - view->own_first;

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cuda_error.h"
 #include "cuda_image.h"
 #include "cuda_learning.h"
 #include "cuda_memory.h"
@@ -14,11 +15,12 @@
 
 #define NAME_BYTES 200u
 
-/* Kernels are templates: the name of that of a model begins like this. */
-static bool find_entry(const char *text, uint32_t model, char name[NAME_BYTES])
+/* Kernels are templates: the name of an instance begins like this. */
+static bool find_entry(const char *text, const char *name_begin,
+                       char name[NAME_BYTES])
 {
-    char begin[48];
-    snprintf(begin, sizeof begin, ".entry _Z10run_burstsILi%uEE", model);
+    char begin[NAME_BYTES];
+    snprintf(begin, sizeof begin, ".entry %s", name_begin);
     const char *at = strstr(text, begin);
     if (!at)
         return false;
@@ -75,24 +77,48 @@ static uint32_t list_programs(const vly_net_desc *desc,
     return n;
 }
 
+/* What is wanted of the driver. */
+typedef struct splice {
+    const char *kernels; /* a text with marks */
+    char begin[64];      /* of the name of the kernel that is left of it */
+    bool kept;           /* in the plugin's own cache */
+} splice;
+
+/* The kernel's text alone; to->text is NULL on failure. */
+static vly_status cut_text(vly_cuda_shard *shard, const splice *want,
+                           vly_cuda_text *to, vly_error *error)
+{
+    *to = (vly_cuda_text){NULL, 0, 0};
+    vly_cuda_ptx_keep(want->kernels, want->begin, to);
+    to->room = to->length + 1;
+    to->length = 0;
+    const vly_status status =
+        vly_cuda_alloc(shard, to->room, 1, &to->text, error);
+    if (status == VLY_OK)
+        vly_cuda_ptx_keep(want->kernels, want->begin, to);
+    return status;
+}
+
 /* The kernel's text with the steps; to->text is NULL on failure. */
-static vly_status make_text(vly_cuda_shard *shard, const char *kernel,
+static vly_status make_text(vly_cuda_shard *shard, const splice *want,
                             vly_cuda_text *to, int *n_marks, vly_error *error)
 {
     const vly_program **programs = NULL;
+    vly_cuda_text kernel = {NULL, 0, 0};
+    *to = (vly_cuda_text){NULL, 0, 0};
     vly_status status = VLY_OK;
     VLY_TRY(vly_cuda_alloc(shard, shard->programs.n_programs, sizeof(void *),
                            &programs, error));
+    VLY_TRY(cut_text(shard, want, &kernel, error));
     const uint32_t n = list_programs(shard->net->desc, programs);
-    *to = (vly_cuda_text){NULL, 0, 0};
-    *n_marks = vly_cuda_ptx_splice(kernel, programs, n, to);
+    *n_marks = vly_cuda_ptx_splice(kernel.text, programs, n, to);
     to->room = to->length + 1;
     to->length = 0;
-    status = vly_cuda_alloc(shard, to->room, 1, &to->text, error);
-    if (status == VLY_OK)
-        (void)vly_cuda_ptx_splice(kernel, programs, n, to);
-    vly_cuda_release(shard, programs);
+    VLY_TRY(vly_cuda_alloc(shard, to->room, 1, &to->text, error));
+    (void)vly_cuda_ptx_splice(kernel.text, programs, n, to);
 out:
+    vly_cuda_release(shard, kernel.text);
+    vly_cuda_release(shard, programs);
     return status;
 }
 
@@ -107,8 +133,9 @@ static void say_time(const vly_cuda_text *text, int made, uint64_t begin)
     vly_cuda_host->log(vly_cuda_host->context, VLY_LOG_DEBUG, line);
 }
 
-/* why: empty if the driver has compiled it */
-static vly_status compile(vly_cuda_shard *shard, char why[VLY_CUDA_IMAGE_WHY],
+/* why: empty if the driver has compiled it, or had done so before */
+static vly_status compile(vly_cuda_shard *shard, const splice *want,
+                          vly_cuda_spliced which, char why[VLY_CUDA_IMAGE_WHY],
                           vly_error *error)
 {
     vly_cuda_program_set *set = &shard->programs;
@@ -116,28 +143,22 @@ static vly_status compile(vly_cuda_shard *shard, char why[VLY_CUDA_IMAGE_WHY],
     char name[NAME_BYTES];
     int n_marks = 0;
     int made = -1;
-    const char *kernel;
-    const uint64_t begin = vly_cuda_host->clock_ns(vly_cuda_host->context);
-    const uint32_t model = pick_kernel(shard, &kernel);
-    vly_status status = VLY_OK;
-    VLY_TRY(make_text(shard, kernel, &text, &n_marks, error));
     why[0] = 0;
-    set->n_rows = model == VLY_CUDA_QUAD_PROGRAMS ? VLY_CUDA_QUAD_ROWS : 1;
-    /* The driver's linker, whose result can be kept, compiles functions of a
-     * text for any caller: without quads the step spills 72 bytes then, and
-     * adex takes twice as long (MODELS.md). */
-    const uint32_t cache = shard->net->wanted.cache;
-    const bool kept =
-        cache == 2 || (cache == 0 && model == VLY_CUDA_QUAD_PROGRAMS);
+    if (set->kernels[which])
+        return VLY_OK;
+    const uint64_t begin = vly_cuda_host->clock_ns(vly_cuda_host->context);
+    vly_status status = VLY_OK;
+    VLY_TRY(make_text(shard, want, &text, &n_marks, error));
     if (n_marks < 1)
         snprintf(why, VLY_CUDA_IMAGE_WHY,
                  "the kernel's text has no mark, or one with wrong operands");
-    else if (!find_entry(text.text, model, name))
-        snprintf(why, VLY_CUDA_IMAGE_WHY,
-                 "the text has no kernel with number %u", model);
+    else if (!find_entry(text.text, want->begin, name))
+        snprintf(why, VLY_CUDA_IMAGE_WHY, "the text has no kernel %s",
+                 want->begin);
     else
-        made = vly_cuda_image_load(text.text, text.length, name, kept,
-                                   &set->library, &set->kernel, why);
+        made = vly_cuda_image_load(text.text, text.length, name, want->kept,
+                                   &set->libraries[which], &set->kernels[which],
+                                   why);
     if (made >= 0)
         say_time(&text, made, begin);
     vly_cuda_release(shard, text.text);
@@ -145,27 +166,121 @@ out:
     return status;
 }
 
-vly_status vly_cuda_splice_create(vly_cuda_shard *shard, vly_error *error)
+static void say(int level, const char *begin, const char *why)
 {
+    char text[VLY_CUDA_IMAGE_WHY + 80];
+    snprintf(text, sizeof text, "%s: %s", begin, why);
+    vly_cuda_host->log(vly_cuda_host->context, level, text);
+}
+
+/* ---- plan global --------------------------------------------------------- */
+
+vly_status vly_cuda_splice_global(vly_cuda_shard *shard, vly_error *error)
+{
+    vly_cuda_program_set *set = &shard->programs;
     char why[VLY_CUDA_IMAGE_WHY] = "there are maps that learn";
-    char text[VLY_CUDA_IMAGE_WHY + 60];
+    splice want;
+    set->n_rows = 0;
     if (shard->net->wanted.jit == 0)
         return VLY_OK;
+    const uint32_t model = pick_kernel(shard, &want.kernels);
+    const bool is_quads = model == VLY_CUDA_QUAD_PROGRAMS;
+    const uint32_t cache = shard->net->wanted.cache;
+    snprintf(want.begin, sizeof want.begin, "_Z10run_burstsILi%uEE", model);
+    /* The driver's linker, whose result can be kept, compiles functions of a
+     * text for any caller: without quads the step spills 72 bytes then, and
+     * adex takes twice as long (MODELS.md). */
+    want.kept = cache == 2 || (cache == 0 && is_quads);
     vly_status status = VLY_OK;
     if (!vly_cuda_learns(shard))
-        status = compile(shard, why, error);
-    if (status != VLY_OK || shard->programs.kernel)
-        return status;
-    snprintf(text, sizeof text,
-             "users' models run step by step, which is slower: %s", why);
-    vly_cuda_host->log(vly_cuda_host->context, VLY_LOG_WARN, text);
+        status = compile(shard, &want, VLY_CUDA_SPLICED_GLOBAL, why, error);
+    if (status == VLY_OK && set->kernels[VLY_CUDA_SPLICED_GLOBAL])
+        set->n_rows = is_quads ? VLY_CUDA_QUAD_ROWS : 1;
+    else if (status == VLY_OK)
+        say(VLY_LOG_WARN, "users' models run step by step, which is slower",
+            why);
+    return status;
+}
+
+/* ---- plans without an interpreter ---------------------------------------- */
+
+/* Without a kernel the plan is not made, which is an error if it was asked
+ * for. */
+static vly_status finish(const vly_cuda_shard *shard, vly_cuda_spliced which,
+                         const char *plan, const char *why, uint32_t *is_made,
+                         vly_error *error)
+{
+    char text[80];
+    const void *kernel = shard->programs.kernels[which];
+    *is_made = kernel != NULL;
+    if (kernel)
+        return vly_cuda_check((int)vly_cuda_spliced_prepare(kernel),
+                              "shared memory of a block", error);
+    if (shard->net->wanted.plan > 0)
+        return vly_cuda_fail(error, VLY_E_UNSUPPORTED,
+                             "cuda option plan=%s: users' models: %s", plan,
+                             why);
+    /* the next plan says more: global has the interpreter */
+    snprintf(text, sizeof text, "users' models cannot run by plan %s", plan);
+    say(VLY_LOG_DEBUG, text, why);
     return VLY_OK;
+}
+
+vly_status vly_cuda_splice_resident(vly_cuda_shard *shard, uint32_t *is_made,
+                                    vly_error *error)
+{
+    char why[VLY_CUDA_IMAGE_WHY];
+    splice want = {.kernels = shard->resident.step != 0
+                                  ? vly_cuda_spliced_shifted
+                                  : vly_cuda_spliced_resident,
+                   .kept = shard->net->wanted.cache != 1};
+    const uint32_t threads =
+        vly_cuda_resident_threads(&shard->view, &shard->resident);
+    const vly_cuda_spliced which = vly_cuda_splice_instance(threads);
+    snprintf(want.begin, sizeof want.begin, "_Z12run_residentILi%uELb%uELj%uEE",
+             shard->programs.view.model, threads > 0 ? 1u : 0u,
+             threads > 0 ? threads : VLY_CUDA_THREADS);
+    vly_status status = VLY_OK;
+    VLY_TRY(compile(shard, &want, which, why, error));
+    shard->programs.n_rows = 1;
+    status = finish(shard, which, "resident", why, is_made, error);
+out:
+    return status;
+}
+
+vly_cuda_spliced vly_cuda_splice_instance(uint32_t threads)
+{
+    return threads == 0                  ? VLY_CUDA_SPLICED_RESIDENT
+           : threads == VLY_CUDA_THREADS ? VLY_CUDA_SPLICED_MANY
+                                         : VLY_CUDA_SPLICED_FEW;
+}
+
+vly_status vly_cuda_splice_partition(vly_cuda_shard *shard, uint32_t *is_made,
+                                     vly_error *error)
+{
+    char why[VLY_CUDA_IMAGE_WHY];
+    /* by the linker a burst takes 1.1 times as long (MODELS.md) */
+    splice want = {.kernels = vly_cuda_spliced_partition,
+                   .kept = shard->net->wanted.cache == 2};
+    snprintf(want.begin, sizeof want.begin,
+             "_Z13run_partitionILi%uELj%uELi%uEE", shard->programs.view.model,
+             shard->partition.unit, vly_cuda_partition_kind(&shard->partition));
+    vly_status status = VLY_OK;
+    VLY_TRY(compile(shard, &want, VLY_CUDA_SPLICED_PARTITION, why, error));
+    shard->programs.n_rows = VLY_CUDA_QUAD_ROWS;
+    status = finish(shard, VLY_CUDA_SPLICED_PARTITION, "partitioned", why,
+                    is_made, error);
+out:
+    return status;
 }
 
 void vly_cuda_splice_release(vly_cuda_shard *shard)
 {
-    if (shard->programs.library)
-        vly_cuda_image_unload(shard->programs.library);
-    shard->programs.library = NULL;
-    shard->programs.kernel = NULL;
+    vly_cuda_program_set *set = &shard->programs;
+    for (uint32_t k = 0; k < VLY_CUDA_N_SPLICED; k++) {
+        if (set->libraries[k])
+            vly_cuda_image_unload(set->libraries[k]);
+        set->libraries[k] = NULL;
+        set->kernels[k] = NULL;
+    }
 }

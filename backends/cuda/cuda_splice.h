@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Users' models as instructions: the driver compiles a kernel with the steps of
- * the net's programs in it. Where that is not possible the interpreter runs
- * them, and a warning says why.
+ * the net's programs in it. Where that is not possible the interpreter of plan
+ * global runs them, and a warning says why.
  */
 #ifndef VOLLEY_CUDA_SPLICE_H
 #define VOLLEY_CUDA_SPLICE_H
 
-#include "cuda_base.h"
+#include "cuda_program.h"
 
 /* Texts of burst_spliced.cu, with marks, from the build: with other models,
  * with programs only, with several neurons a thread, and (burst_spliced_ports)
@@ -15,10 +15,25 @@ extern const char vly_cuda_spliced_mixed[];
 extern const char vly_cuda_spliced_only[];
 extern const char vly_cuda_spliced_quads[];
 extern const char vly_cuda_spliced_ports[];
+/* Of burst_spliced_resident.cu, ..._shifted.cu and ..._partition.cu: all
+ * instances of their kernels, of which one is left. */
+extern const char vly_cuda_spliced_resident[];
+extern const char vly_cuda_spliced_shifted[];
+extern const char vly_cuda_spliced_partition[];
 
-/* Sets programs.kernel, or leaves NULL and logs why. Not with option jit=0.
+/* Makes the kernel of plan global, or logs why not. Not with option jit=0.
  * Errors  E_NOMEM */
-vly_status vly_cuda_splice_create(vly_cuda_shard *shard, vly_error *error);
+vly_status vly_cuda_splice_global(vly_cuda_shard *shard, vly_error *error);
+/* The same for the instance that plan resident launches next. *is_made: 0
+ * without a kernel.
+ * Errors  E_NOMEM; E_UNSUPPORTED: no kernel of a plan that was asked for */
+vly_status vly_cuda_splice_resident(vly_cuda_shard *shard, uint32_t *is_made,
+                                    vly_error *error);
+/* By vly_cuda_resident_threads. */
+vly_cuda_spliced vly_cuda_splice_instance(uint32_t threads);
+/* The same for plan partitioned. */
+vly_status vly_cuda_splice_partition(vly_cuda_shard *shard, uint32_t *is_made,
+                                     vly_error *error);
 /* After the last launch. */
 void vly_cuda_splice_release(vly_cuda_shard *shard);
 

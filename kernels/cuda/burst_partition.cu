@@ -36,15 +36,24 @@ cudaError_t vly_cuda_partition_clusters(const vly_cuda_view *view,
                           n_clusters);
 }
 
+uint32_t vly_cuda_partition_kind(const vly_cuda_partition *partition)
+{
+    return partition->narrow != 0 ? KIND_NARROW
+           : partition->once != 0 ? KIND_PAIR
+                                  : KIND_COPIES;
+}
+
 cudaError_t vly_cuda_launch_partition(const vly_cuda_view *view,
                                       const vly_cuda_launch *launch,
                                       const vly_cuda_partition *partition,
-                                      cudaStream_t stream)
+                                      const void *spliced, cudaStream_t stream)
 {
     cudaLaunchAttribute attributes[2];
     cudaLaunchConfig_t config = make_config(
         partition->n_slices * partition->cluster, partition->cluster,
         partition_dynamic(view, partition), stream, attributes);
     void *arguments[3] = {(void *)view, (void *)launch, (void *)partition};
-    return cudaLaunchKernelExC(&config, pick(view, partition), arguments);
+    return cudaLaunchKernelExC(
+        &config, spliced != nullptr ? spliced : pick(view, partition),
+        arguments);
 }

@@ -12,6 +12,7 @@
  * need comes first, all other work while they are in flight.
  */
 #include "learner_kernels.h"
+#include "program_kernels.h"
 #include "resident_run.cuh"
 #include "segment_marks.cuh"
 
@@ -90,7 +91,8 @@ uint64_t vly_cuda_resident_bytes(const vly_cuda_view *view,
                            sizeof(resident_shared) +
                            resident->n_marks * sizeof(vly_cuda_marks);
     if (resident->n_newest == 0)
-        return block + ((uint64_t)ring + view->max_delay) * sizeof(uint32_t);
+        return block + ((uint64_t)ring + view->max_delay) * sizeof(uint32_t) +
+               vly_cuda_block_programs_bytes(view);
     return block + learner_words(ring, view->max_delay) * sizeof(uint32_t) +
            (uint64_t)resident->n_newest * (resident->near + 1) * sizeof(uint4) +
            VLY_CUDA_LEARNER_BYTES;
@@ -108,14 +110,26 @@ cudaError_t vly_cuda_resident_prepare(const vly_cuda_view *view,
     return code == cudaSuccess ? allow_shared(pick(view, &many)) : code;
 }
 
+cudaError_t vly_cuda_spliced_prepare(const void *kernel)
+{
+    return allow_shared(kernel);
+}
+
+uint32_t vly_cuda_resident_threads(const vly_cuda_view *view,
+                                   const vly_cuda_resident *resident)
+{
+    return most_threads(view, resident);
+}
+
 cudaError_t vly_cuda_launch_resident(const vly_cuda_view *view,
                                      const vly_cuda_launch *launch,
                                      const vly_cuda_resident *resident,
-                                     cudaStream_t stream)
+                                     const void *spliced, cudaStream_t stream)
 {
     void *arguments[3] = {(void *)view, (void *)launch, (void *)resident};
     return cudaLaunchCooperativeKernel(
-        pick(view, resident), dim3(resident->n_blocks),
+        spliced != nullptr ? spliced : pick(view, resident),
+        dim3(resident->n_blocks),
         dim3(is_kept(view, resident) ? n_threads(resident) : MANY_THREADS),
         arguments, (size_t)vly_cuda_resident_bytes(view, resident), stream);
 }

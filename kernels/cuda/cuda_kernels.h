@@ -128,6 +128,11 @@ typedef struct vly_cuda_view {
     /* of a rank: the neurons that it updates; otherwise all */
     uint32_t own_first;
     uint32_t n_own;
+    /* [n_areas] users' models (program_kernels.h), and the coefficients of the
+     * one that has most; NULL and 0: no area has one */
+    const struct vly_cuda_program *programs;
+    uint32_t program_coefs;
+    uint32_t reserved;
 } vly_cuda_view;
 
 /* Input of the host: vly_input without the burst. */
@@ -282,12 +287,20 @@ uint64_t vly_cuda_resident_bytes(const vly_cuda_view *view,
 /* Allows that much; fails if the device has less. */
 cudaError_t vly_cuda_resident_prepare(const vly_cuda_view *view,
                                       const vly_cuda_resident *resident);
+/* Allows all of the shared memory to a kernel that the driver has compiled, of
+ * this plan or the partitioned one. */
+cudaError_t vly_cuda_spliced_prepare(const void *kernel);
+/* The instance of the kernel for the next launch, by the maximum number of
+ * threads of a block; 0: neurons are read and written in every burst. */
+uint32_t vly_cuda_resident_threads(const vly_cuda_view *view,
+                                   const vly_cuda_resident *resident);
 /* Runs bursts; records of them must be 0, and no mail may have a tag of
- * theirs, which must stay below 65536. */
+ * theirs, which must stay below 65536. spliced: the same instance with users'
+ * models, compiled by the driver, or NULL. */
 cudaError_t vly_cuda_launch_resident(const vly_cuda_view *view,
                                      const vly_cuda_launch *launch,
                                      const vly_cuda_resident *resident,
-                                     cudaStream_t stream);
+                                     const void *spliced, cudaStream_t stream);
 /* Puts the events in flight at `burst` of spikes of age bursts ago, 2 <= age <=
  * max_delay, into the ring. */
 cudaError_t vly_cuda_launch_resident_restore(const vly_cuda_view *view,

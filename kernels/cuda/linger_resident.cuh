@@ -252,7 +252,7 @@ static __global__ void __launch_bounds__(N_THREADS, 1)
     resident_neuron neuron;
     neuron.id = 0xffffffffu;
     if (roles.updates) {
-        neuron_load<MODEL>(view, resident, threadIdx.x, &neuron);
+        neuron_load<MODEL>(view, resident, block, threadIdx.x, &neuron);
         neuron_draw(view, block.shared, launch.burst, 0, true, &neuron);
     }
     uint32_t n_commands = 0;
@@ -287,7 +287,7 @@ static __global__ void __launch_bounds__(N_THREADS, 1)
     if (!is_delivered)
         store_ring(resident, block);
     if (at.k > 0)
-        neuron_store<MODEL>(view, &neuron);
+        neuron_store<MODEL>(view, block, &neuron);
 }
 
 /* ---- instances --------------------------------------------------------- */

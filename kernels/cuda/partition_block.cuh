@@ -8,6 +8,9 @@
 
 #include "narrow_sums.h"
 #include "partition_layout.h"
+#if VLY_CUDA_SPLICED
+#include "program_splice.cuh"
+#endif
 
 #define THREADS VLY_CUDA_THREADS
 #define WARPS (THREADS / 32)
@@ -30,6 +33,9 @@ struct partition_block {
     uint32_t *before; /* [32 * groups] as in partition_shared */
     uint32_t *sums;   /* [groups] */
     uint32_t *firsts; /* [groups] spikes of the groups before */
+#if VLY_CUDA_SPLICED
+    block_programs programs;
+#endif
 };
 
 /* Where the blocks of a cluster wait for each other in every burst: all have

@@ -55,6 +55,10 @@ make_block(const vly_cuda_view &view, const vly_cuda_partition &partition,
     block.before = block.counts + view.max_delay;
     block.sums = block.before + 32 * n_groups;
     block.firsts = block.sums + n_groups;
+#if VLY_CUDA_SPLICED
+    block.programs = place_programs(view, block.counts + view.max_delay +
+                                              partition_span_words(&partition));
+#endif
     /* tiles rank + q * cluster of those of the slice */
     const uint32_t held =
         (partition.n_tiles - block.slice - 1) / partition.n_slices + 1;
@@ -88,6 +92,9 @@ block_load(const vly_cuda_view &view, const vly_cuda_launch &launch,
         load_area<MODEL>(view, i,
                          partition.narrow != 0 ? partition.divisor[i] : 1,
                          block.areas + i);
+#if VLY_CUDA_SPLICED
+    load_programs(view, block.programs);
+#endif
     if (threadIdx.x < VLY_CUDA_PARTITION_GROUPS)
         block.shared->turns[threadIdx.x] = 0;
     if (threadIdx.x == 0) {

@@ -146,11 +146,14 @@ uint64_t vly_cuda_partition_bytes(const vly_cuda_view *view,
 cudaError_t vly_cuda_partition_clusters(const vly_cuda_view *view,
                                         const vly_cuda_partition *partition,
                                         uint64_t bytes, uint32_t *n_clusters);
-/* Runs bursts; records of them and the gate must be 0. */
+/* The instance of the kernel beside unit, as in its name. */
+uint32_t vly_cuda_partition_kind(const vly_cuda_partition *partition);
+/* Runs bursts; records of them and the gate must be 0. spliced: the same
+ * instance with users' models, compiled by the driver, or NULL. */
 cudaError_t vly_cuda_launch_partition(const vly_cuda_view *view,
                                       const vly_cuda_launch *launch,
                                       const vly_cuda_partition *partition,
-                                      cudaStream_t stream);
+                                      const void *spliced, cudaStream_t stream);
 /* The same on one device of a span (burst_span.cu), whose gate stays as it is:
  * tags go on from launch to launch. All devices must be launched before any is
  * waited for. done->barrier becomes 1 + the number of a block that was waited

@@ -8,6 +8,7 @@
 
 #include "narrow_sums.h"
 #include "partition_kernels.h"
+#include "program_kernels.h"
 
 #define SPARE_WORDS 32u
 
@@ -86,14 +87,16 @@ VLY_LAYOUT_FN uint32_t partition_span_words(const vly_cuda_partition *partition)
 }
 
 /* Bytes of dynamic shared memory: accumulators, a spare word for each lane,
- * areas [n_areas], counts [max_delay] of the last bursts, words of a span. */
+ * areas [n_areas], counts [max_delay] of the last bursts, words of a span,
+ * users' models. */
 VLY_LAYOUT_FN uint64_t partition_dynamic(const vly_cuda_view *view,
                                          const vly_cuda_partition *partition)
 {
     const uint64_t words = (uint64_t)partition_words(partition) + SPARE_WORDS +
                            view->max_delay + partition_span_words(partition);
     return words * sizeof(uint32_t) +
-           (uint64_t)view->n_areas * sizeof(partition_area);
+           (uint64_t)view->n_areas * sizeof(partition_area) +
+           vly_cuda_block_programs_bytes(view);
 }
 
 /* And of partition_shared: the compiler rounds up what it places. */

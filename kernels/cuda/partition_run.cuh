@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The kernel of the partitioned plan, a launch of many bursts, and the choice
  * of its instance for a net: burst_partition.cu has those with sums of 32 bits,
- * burst_narrow.cu those with sums of 16.
+ * burst_narrow.cu those with sums of 16, burst_spliced_partition.cu those for
+ * nets with users' models.
  */
 #ifndef VOLLEY_CUDA_PARTITION_RUN_CUH
 #define VOLLEY_CUDA_PARTITION_RUN_CUH
@@ -64,6 +65,11 @@ static __global__ void __launch_bounds__(THREADS, 1)
 
 template <uint32_t UNIT, int KIND> static const void *pick_model(uint32_t model)
 {
+#if VLY_CUDA_SPLICED
+    if (model == VLY_CUDA_ONLY_PROGRAMS)
+        return (const void *)run_partition<VLY_CUDA_ONLY_PROGRAMS, UNIT, KIND>;
+    return (const void *)run_partition<VLY_CUDA_N_MODELS, UNIT, KIND>;
+#else
     switch (model) {
     case VLY_CUDA_MODEL_lif_psc_delta:
         return (const void *)
@@ -77,6 +83,7 @@ template <uint32_t UNIT, int KIND> static const void *pick_model(uint32_t model)
     default:
         return (const void *)run_partition<VLY_CUDA_N_MODELS, UNIT, KIND>;
     }
+#endif
 }
 
 template <int KIND> static const void *pick_unit(uint32_t unit, uint32_t model)

@@ -22,6 +22,21 @@ struct tile_work {
     uint32_t *extra; /* of the lane's first neuron, or NULL: nothing came */
 };
 
+#if VLY_CUDA_SPLICED
+/* Of a user's model: reads the fields of row J. */
+template <int J>
+static __device__ __forceinline__ void
+read_program_row(const vly_cuda_partition &partition, const tile_work &work,
+                 const vly_cuda_block_program &program)
+{
+    const uint32_t i = 32 * J + threadIdx.x % 32;
+    const uint32_t last = work.tile.n - 1;
+    program_read<J>(program.number,
+                    partition.state + work.tile.state + (i < last ? i : last),
+                    work.area->n);
+}
+#endif
+
 /* All reads of a tile: a lane has the reads of all its neurons in flight, with
  * one base address. Values that are not read are set to 0: otherwise words of
  * the previous tile would be kept in registers. */
@@ -36,6 +51,15 @@ read_tile(const vly_cuda_partition &partition, const partition_block &block,
     work->tile = {v.x, v.y, v.z, v.w};
     const partition_area *area = block.areas + v.x;
     work->area = area;
+#if VLY_CUDA_SPLICED
+    const vly_cuda_block_program program = block.programs.list[v.x];
+    if (has_program<MODEL>(program)) {
+        read_program_row<0>(partition, *work, program);
+        read_program_row<1>(partition, *work, program);
+        read_program_row<2>(partition, *work, program);
+        read_program_row<3>(partition, *work, program);
+    }
+#endif
     work->kept = partition.draws + number * partition.tile + lane;
     const uint32_t n = fields_of<MODEL>(area->model);
 #pragma unroll
@@ -89,6 +113,52 @@ static __device__ __forceinline__ uint32_t arrived(const tile_work &work,
     return sum;
 }
 
+#if VLY_CUDA_SPLICED
+
+/* A bit if neuron J of the lane fired. */
+template <int KIND, int J>
+static __device__ __forceinline__ uint32_t update_program_row(
+    const vly_cuda_view &view, const vly_cuda_partition &partition,
+    const partition_block &block, uint64_t burst, uint32_t fresh,
+    const tile_work &work, const vly_cuda_block_program &program)
+{
+    const uint32_t i = 32 * J + threadIdx.x % 32;
+    const uint32_t id = work.tile.id + i;
+    if (i >= work.tile.n)
+        return 0;
+    const uint32_t sum =
+        arrived<KIND>(work, J) + draw_lane(view, work.area, work.tile.area,
+                                           burst, fresh, id, work.draws[J],
+                                           work.kept + 32 * J);
+    return program_spliced<J>(
+               view, program.number, partition.state + work.tile.state + i,
+               work.area->n,
+               block_coefs(view, block.programs, program, work.tile.area),
+               burst, id - program.first, id,
+               (float)(int32_t)sum * work.area->scale, 0.0f)
+           << J;
+}
+
+/* All of them, one for each neuron of the lane. */
+template <int KIND>
+static __device__ __forceinline__ uint32_t update_program_tile(
+    const vly_cuda_view &view, const vly_cuda_partition &partition,
+    const partition_block &block, uint64_t burst, uint32_t fresh,
+    const tile_work &work, const vly_cuda_block_program &program)
+{
+    static_assert(VLY_CUDA_TILE_ROWS == VLY_CUDA_QUAD_ROWS, "rows one by one");
+    return update_program_row<KIND, 0>(view, partition, block, burst, fresh,
+                                       work, program) |
+           update_program_row<KIND, 1>(view, partition, block, burst, fresh,
+                                       work, program) |
+           update_program_row<KIND, 2>(view, partition, block, burst, fresh,
+                                       work, program) |
+           update_program_row<KIND, 3>(view, partition, block, burst, fresh,
+                                       work, program);
+}
+
+#endif
+
 /* 1 if neuron j of the lane fired */
 template <int MODEL, int KIND>
 static __device__ __forceinline__ uint32_t
@@ -124,6 +194,35 @@ update_neuron(const vly_cuda_view &view, const vly_cuda_partition &partition,
         if (i < n &&
             ((counters >> i & 1) == 0 || words.s[i] != work.state[j][i]))
             state[i * area->n] = words.s[i];
+    return fired;
+}
+
+/* All neurons of a lane: a bit for each that fired. */
+template <int MODEL, int KIND>
+static __device__ __forceinline__ uint32_t
+update_tile(const vly_cuda_view &view, const vly_cuda_partition &partition,
+            const partition_block &block, uint64_t burst, uint32_t fresh,
+            const tile_work &work)
+{
+#if VLY_CUDA_SPLICED
+    const vly_cuda_block_program program = block.programs.list[work.tile.area];
+    if (has_program<MODEL>(program))
+        return update_program_tile<KIND>(view, partition, block, burst, fresh,
+                                         work, program);
+#else
+    (void)block;
+#endif
+    uint32_t coefs[VLY_CUDA_MAX_COEFS];
+#pragma unroll
+    for (uint32_t i = 0; i < VLY_CUDA_MAX_COEFS; i++)
+        coefs[i] = work.area->coefs[i];
+    uint32_t fired = 0;
+#pragma unroll
+    for (uint32_t j = 0; j < VLY_CUDA_TILE_ROWS; j++)
+        if (32 * j + threadIdx.x % 32 < work.tile.n)
+            fired |= update_neuron<MODEL, KIND>(view, partition, burst, fresh,
+                                                work, coefs, j)
+                     << j;
     return fired;
 }
 
@@ -202,7 +301,11 @@ ask_tile(const vly_cuda_partition &partition, const partition_block &block,
     const uint32_t number = own_tile(partition, block, q);
     const uint4 v = __ldg((const uint4 *)partition.tiles + number);
     const partition_area *area = block.areas + v.x;
-    const uint32_t n = fields_of<MODEL>(area->model);
+    uint32_t n = fields_of<MODEL>(area->model);
+#if VLY_CUDA_SPLICED
+    if (has_program<MODEL>(block.programs.list[v.x]))
+        n = block.programs.list[v.x].n_fields;
+#endif
     if (32 * j >= v.z || field > n)
         return;
     const uint32_t *at = field < n ? partition.state + v.y + field * area->n
@@ -226,17 +329,8 @@ update_tiles(const vly_cuda_view &view, const vly_cuda_partition &partition,
         tile_work work;
         read_tile<MODEL, KIND>(partition, block, base, q, any_input, &work);
         ask_tile<MODEL>(partition, block, q + WARPS);
-        uint32_t coefs[VLY_CUDA_MAX_COEFS];
-#pragma unroll
-        for (uint32_t i = 0; i < VLY_CUDA_MAX_COEFS; i++)
-            coefs[i] = work.area->coefs[i];
-        uint32_t fired = 0;
-#pragma unroll
-        for (uint32_t j = 0; j < VLY_CUDA_TILE_ROWS; j++)
-            if (32 * j + lane < work.tile.n)
-                fired |= update_neuron<MODEL, KIND>(view, partition, burst,
-                                                    tag == 1, work, coefs, j)
-                         << j;
+        const uint32_t fired = update_tile<MODEL, KIND>(view, partition, block,
+                                                        burst, tag == 1, work);
         digest +=
             post_mail<COUNTS, SPAN>(view, partition, block, tag, burst, fired,
                                     work.tile.id + lane, &n_events);

@@ -25,6 +25,8 @@ extern "C" {
 /* Rows of a thread, and instead of one where a neuron is updated by itself. */
 #define VLY_CUDA_QUAD_ROWS 4
 #define VLY_CUDA_NO_ROW 4
+/* Likewise: the fields of the one neuron of a thread stay in registers. */
+#define VLY_CUDA_KEPT_ROW 5
 
 /* A place: its kind in two bits, an index below them. */
 #define VLY_CUDA_PLACE_BITS 14u
@@ -67,6 +69,33 @@ typedef struct vly_cuda_program {
     uint32_t n_coefs;
     uint32_t reserved;
 } vly_cuda_program;
+
+/* Of an area, in the shared memory of a block of plans resident and
+ * partitioned, after which come the coefficients of all areas. */
+typedef struct vly_cuda_block_program {
+    const vly_cuda_column *columns;
+    uint32_t number; /* or VLY_CUDA_NO_PROGRAM */
+    uint32_t vary;   /* 1: a coefficient is not the same for all neurons */
+    uint32_t first;  /* global id of the area's first neuron */
+    uint32_t n_fields;
+    uint32_t reserved[2];
+} vly_cuda_block_program;
+#define VLY_CUDA_NO_PROGRAM 0xffffffffu
+
+/* Their bytes, with those that align them. */
+#if defined(__CUDACC__)
+static __host__ __device__ __forceinline__ uint32_t
+#else
+static inline uint32_t
+#endif
+vly_cuda_block_programs_bytes(const vly_cuda_view *view)
+{
+    return view->program_coefs == 0
+               ? 0
+               : 16u + view->n_areas *
+                           ((uint32_t)sizeof(vly_cuda_block_program) +
+                            view->program_coefs * (uint32_t)sizeof(uint32_t));
+}
 
 typedef struct vly_cuda_programs {
     const vly_cuda_program *list; /* [n_areas]; NULL: no area has one */
@@ -124,6 +153,10 @@ cudaError_t vly_cuda_launch_ports_rules(const vly_cuda_view *view,
  * the kernel for a model, and the one for more ports. */
 const void *vly_cuda_spliced_kernel(uint32_t model);
 const void *vly_cuda_spliced_ports_kernel(void);
+const void *vly_cuda_spliced_resident_kernel(uint32_t model, uint32_t threads);
+const void *vly_cuda_spliced_shifted_kernel(uint32_t model, uint32_t threads);
+const void *vly_cuda_spliced_partition_kernel(uint32_t model, uint32_t unit,
+                                              uint32_t kind);
 
 #ifdef __cplusplus
 }

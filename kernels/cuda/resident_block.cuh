@@ -135,6 +135,9 @@ static __device__ void block_load(const vly_cuda_view &view,
     for (uint32_t i = threadIdx.x; i < resident.lines * (LINE_CODES + 1);
          i += blockDim.x)
         block.fired[i] = NOBODY;
+#if VLY_CUDA_SPLICED
+    load_programs(view, block.programs);
+#endif
     if (threadIdx.x == 0) {
         shared->got[0] = make_uint2(0, 0);
         shared->got[1] = make_uint2(0, 0);
@@ -186,8 +189,15 @@ make_block(const vly_cuda_view &view, const vly_cuda_resident &resident,
         (resident_shared *)(dynamic + fired_lines(resident));
     uint32_t *ring =
         (uint32_t *)((vly_cuda_marks *)(shared + 1) + resident.n_marks);
-    return {shared, (uint16_t *)dynamic, ring,         ring + words,
-            words,  view.n_areas,        resident.step};
+    return
+    {
+        shared, (uint16_t *)dynamic, ring, ring + words, words, view.n_areas,
+            resident.step
+#if VLY_CUDA_SPLICED
+            ,
+            place_programs(view, ring + words + view.max_delay)
+#endif
+    };
 }
 
 #endif

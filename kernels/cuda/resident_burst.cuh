@@ -33,7 +33,7 @@ update_block(const vly_cuda_view &view, const vly_cuda_resident &resident,
         for (uint32_t low = 0; low < resident.slice; low += blockDim.x) {
             const uint32_t number = low + threadIdx.x;
             uint32_t drawn[2] = {0, 0};
-            neuron_load<MODEL>(view, resident, number, neuron);
+            neuron_load<MODEL>(view, resident, block, number, neuron);
             if (neuron->id != 0xffffffffu)
                 draw_stimuli(view, view.areas + neuron->area, burst, neuron->id,
                              drawn);
@@ -48,7 +48,7 @@ update_block(const vly_cuda_view &view, const vly_cuda_resident &resident,
 #endif
             neuron_account(view, burst, neuron);
             *n_events += neuron_events(view, neuron);
-            neuron_store<MODEL>(view, neuron);
+            neuron_store<MODEL>(view, block, neuron);
         }
     }
 }

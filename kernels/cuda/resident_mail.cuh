@@ -10,6 +10,9 @@
 
 #include "cuda_kernels.h"
 #include "line_access.cuh"
+#if VLY_CUDA_SPLICED
+#include "program_splice.cuh"
+#endif
 
 #define LIST 4096u     /* spikes delivered at a time */
 #define LINE_CODES 7u  /* of neurons */
@@ -74,7 +77,7 @@ struct alignas(16) resident_shared {
 };
 
 /* Shared memory: fired, resident_shared, marks of sources with rests, ring
- * [max_delay][slice], counts [max_delay] of the last bursts. */
+ * [max_delay][slice], counts [max_delay] of the last bursts, users' models. */
 struct resident_block {
     resident_shared *shared;
     uint16_t *fired; /* codes, laid out as lines without their tags */
@@ -83,6 +86,9 @@ struct resident_block {
     uint32_t ring_words;
     uint32_t n_areas;
     uint32_t step; /* of the classes of shifts */
+#if VLY_CUDA_SPLICED
+    block_programs programs;
+#endif
 };
 
 static __device__ __forceinline__ uint32_t word_read(const uint32_t *at)

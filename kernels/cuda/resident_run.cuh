@@ -3,6 +3,8 @@
  * instances a net needs: burst_resident.cu has those of nets whose weights have
  * no shifts, burst_shifted.cu, which defines RESIDENT_SHIFTED, the others, and
  * burst_learners.cu, which defines RESIDENT_LEARNS, those with maps that learn.
+ * burst_spliced_resident.cu and burst_spliced_shifted.cu define
+ * VLY_CUDA_SPLICED: those of nets with users' models.
  */
 #ifndef VOLLEY_CUDA_RESIDENT_RUN_CUH
 #define VOLLEY_CUDA_RESIDENT_RUN_CUH
@@ -50,7 +52,7 @@ static __global__ void __launch_bounds__(THREADS, 1)
     resident_neuron neuron;
     neuron.id = 0xffffffffu;
     if (KEEP && roles.updates) {
-        neuron_load<MODEL>(view, resident, threadIdx.x, &neuron);
+        neuron_load<MODEL>(view, resident, block, threadIdx.x, &neuron);
         neuron_draw(view, shared, launch.burst, 0, true, &neuron);
     }
     if (roles.keeps)
@@ -87,14 +89,25 @@ static __global__ void __launch_bounds__(THREADS, 1)
     learner_store(learner, at.k);
 #endif
     if (KEEP && at.k > 0) {
-        neuron_store<MODEL>(view, &neuron);
+        neuron_store<MODEL>(view, block, &neuron);
         n_events = neuron_events(view, &neuron);
     }
     if (at.k > 0)
         block_store(view, launch, resident, block, at.k, n_events, roles);
 }
 
-#if RESIDENT_LEARNS
+#if VLY_CUDA_SPLICED
+
+template <bool KEEP, uint32_t THREADS>
+static const void *pick_resident(uint32_t model)
+{
+    if (model == VLY_CUDA_ONLY_PROGRAMS)
+        return (
+            const void *)run_resident<VLY_CUDA_ONLY_PROGRAMS, KEEP, THREADS>;
+    return (const void *)run_resident<VLY_CUDA_N_MODELS, KEEP, THREADS>;
+}
+
+#elif RESIDENT_LEARNS
 
 /* Fewer instances, since each has all rules. */
 template <bool KEEP, uint32_t THREADS>
@@ -137,14 +150,29 @@ static const void *pick_resident(uint32_t model)
 
 #endif
 
+/* For blocks of so many threads at most; 0: neurons are not kept. */
+static const void *pick_instance(uint32_t model, uint32_t threads)
+{
+    if (threads == 0)
+        return pick_resident<false, MANY_THREADS>(model);
+    return threads == FEW_THREADS ? pick_resident<true, FEW_THREADS>(model)
+                                  : pick_resident<true, MANY_THREADS>(model);
+}
+
+static inline uint32_t most_threads(const vly_cuda_view *view,
+                                    const vly_cuda_resident *resident)
+{
+    if (!is_kept(view, resident))
+        return 0;
+    return n_threads(resident) <= FEW_THREADS ? FEW_THREADS : MANY_THREADS;
+}
+
+#if !VLY_CUDA_SPLICED
 static const void *pick_run(const vly_cuda_view *view,
                             const vly_cuda_resident *resident)
 {
-    if (!is_kept(view, resident))
-        return pick_resident<false, MANY_THREADS>(view->model);
-    return n_threads(resident) <= FEW_THREADS
-               ? pick_resident<true, FEW_THREADS>(view->model)
-               : pick_resident<true, MANY_THREADS>(view->model);
+    return pick_instance(view->model, most_threads(view, resident));
 }
+#endif
 
 #endif

@@ -42,10 +42,53 @@ static __device__ uint32_t find_area(const vly_cuda_view &view, uint32_t id)
     return low;
 }
 
+#if VLY_CUDA_SPLICED
+
+/* Whether the neuron has a user's model, whose fields `read` or else writes. */
+template <int MODEL>
+static __device__ __forceinline__ bool
+move_program(const vly_cuda_view &view, const resident_block &block,
+             const resident_neuron *neuron, bool read)
+{
+    const uint32_t number = block.programs.list[neuron->area].number;
+    if (!has_program<MODEL>(block.programs.list[neuron->area]))
+        return false;
+    const vly_cuda_program *program = view.programs + neuron->area;
+    uint32_t *state =
+        program->state + (neuron->id - block.programs.list[neuron->area].first);
+    if (read)
+        program_read<VLY_CUDA_KEPT_ROW>(number, state, program->n);
+    else
+        program_write(number, state, program->n);
+    return true;
+}
+
+static __device__ __forceinline__ uint32_t
+step_program(const vly_cuda_view &view, const resident_block &block,
+             const vly_cuda_block_program &program, uint64_t burst,
+             const resident_neuron *neuron, float in)
+{
+    const uint32_t place = neuron->id - program.first;
+#if defined(__NVCC__) /* fields are in registers; in memory in tests */
+    uint32_t *state = nullptr;
+    const uint64_t n = 0;
+#else
+    uint32_t *state = view.programs[neuron->area].state + place;
+    const uint64_t n = view.programs[neuron->area].n;
+#endif
+    return program_spliced<VLY_CUDA_KEPT_ROW>(
+        view, program.number, state, n,
+        block_coefs(view, block.programs, program, neuron->area), burst, place,
+        neuron->id, in, 0.0f);
+}
+
+#endif
+
 template <int MODEL>
 static __device__ __forceinline__ void
 neuron_load(const vly_cuda_view &view, const vly_cuda_resident &resident,
-            uint32_t number, resident_neuron *neuron)
+            const resident_block &block, uint32_t number,
+            resident_neuron *neuron)
 {
     neuron->id = 0xffffffffu;
     neuron->stimulus = NO_STIMULUS;
@@ -62,16 +105,25 @@ neuron_load(const vly_cuda_view &view, const vly_cuda_resident &resident,
         neuron->stimulus = neuron->id - first->first < first->n ? FIRST_STIMULUS
                                                                 : OTHER_STIMULI;
     }
+#if VLY_CUDA_SPLICED
+    if (move_program<MODEL>(view, block, neuron, true))
+        return;
+#endif
     load_state<MODEL>(area, neuron->id - area->first, &neuron->words);
     load_coefs<MODEL>(area, neuron->id - area->first, &neuron->words);
 }
 
 template <int MODEL>
 static __device__ __forceinline__ void neuron_store(const vly_cuda_view &view,
+                                                    const resident_block &block,
                                                     resident_neuron *neuron)
 {
     if (neuron->id == 0xffffffffu)
         return;
+#if VLY_CUDA_SPLICED
+    if (move_program<MODEL>(view, block, neuron, false))
+        return;
+#endif
     const vly_cuda_area *area = view.areas + neuron->area;
     store_state<MODEL>(area, neuron->id - area->first, &neuron->words);
 }
@@ -268,9 +320,16 @@ neuron_update(const vly_cuda_view &view, const resident_block &block,
     uint32_t *input = block.ring + base + number;
     uint32_t sum = *input + neuron->drawn;
     *input = 0;
-    neuron->fired = step_words<MODEL>(
-        view, view.areas[neuron->area].model, burst, neuron->id,
-        (float)(int32_t)sum * neuron->scale, &neuron->words, &gain);
+    const float in = (float)(int32_t)sum * neuron->scale;
+#if VLY_CUDA_SPLICED
+    const vly_cuda_block_program program = block.programs.list[neuron->area];
+    if (has_program<MODEL>(program))
+        neuron->fired = step_program(view, block, program, burst, neuron, in);
+    else
+#endif
+        neuron->fired =
+            step_words<MODEL>(view, view.areas[neuron->area].model, burst,
+                              neuron->id, in, &neuron->words, &gain);
     if (neuron->fired != 0)
         block.fired[fired_at(atomicAdd(&block.shared->n_fired, 1u))] =
             (uint16_t)(PACKED ? neuron->area * PACKED_NEURONS | number

@@ -15,6 +15,7 @@ PTX = [
      "{0} = fake_jit_step({1}, {2}, {3}, {4}, {5}, {6}, {7}, {8}, {9}, {10}, "
      "{11}, {12}, {13}, {14}, {15})"),
     ("//VLY_READ", ""),
+    ("//VLY_WRITE", ""),
     ("barrier.cluster.arrive", "emulated_cluster_sync()"),
     ("barrier.cluster.wait", ""),
     ("mbarrier.init", "emulated_barrier_init({0}, {1})"),

@@ -26,6 +26,9 @@
 #define STACK_STEP (STACK_BYTES + 67 * 64)
 #define STATIC_BYTES (64u << 10)
 #define BLOCK_BYTES (512u << 10)
+#define GUARD_BYTES                                                            \
+    256u /* after dynamic memory, where kernels must not write */
+#define GUARD 0xa5
 #define MOST_BLOCKS 64u
 /* Shared memory that no thread has written: NaN as float, __half and
  * __nv_bfloat16, every second byte as e4m3, and no index. */
@@ -233,7 +236,7 @@ static void fill(uint8_t *memory, size_t bytes)
 
 bool emulated_has_room(size_t shared_bytes)
 {
-    return STATIC_BYTES + shared_bytes <= BLOCK_BYTES;
+    return STATIC_BYTES + shared_bytes + GUARD_BYTES <= BLOCK_BYTES;
 }
 
 void *emulated_static(uint32_t number, size_t bytes)
@@ -280,6 +283,7 @@ static void begin_block(const emulated_job *job, uint32_t job_first,
     block->cluster = &blocks[now->blocks - block->rank];
     block->n_threads = n;
     fill(block->dynamic, job->shared_bytes);
+    memset(block->dynamic + job->shared_bytes, GUARD, GUARD_BYTES);
     const uint3 index = place_in(job->grid, number);
     for (uint32_t i = 0; i < n; i++) {
         emulated_warp *warp = &warps[now->warps + i / 32];
@@ -302,6 +306,16 @@ static void drop_one(emulated_meeting *meeting, uint32_t n)
     if (n > 0 && meeting->arrived == n) {
         meeting->arrived = 0;
         meeting->number++;
+    }
+}
+
+static void check_guards(uint32_t n)
+{
+    for (uint32_t b = 0; b < n; b++) {
+        const uint8_t *guard = blocks[b].dynamic + blocks[b].job->shared_bytes;
+        for (uint32_t i = 0; i < GUARD_BYTES; i++)
+            if (guard[i] != GUARD)
+                emulated_fail("a write after the dynamic shared memory");
     }
 }
 
@@ -366,6 +380,7 @@ void emulated_run_jobs(const emulated_job *jobs, size_t n_jobs)
             begin_block(&jobs[j], job_first, jobs[j].first + i, &now);
     }
     run_threads(all.threads);
+    check_guards(all.blocks);
 }
 
 void emulated_run(emulated_body body, void *context, dim3 grid, dim3 size,

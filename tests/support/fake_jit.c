@@ -32,26 +32,47 @@ static const ptx_outer outer_start[N_NAMES] = {
 #undef EACH
 };
 
-/* The rows of a thread, which read their fields first, and a neuron by itself;
- * row 0 declares the registers of all. */
+/* The rows of a thread, which read their fields first, a neuron by itself, and
+ * one that is kept, from its fields to its fields; row 0 declares the registers
+ * of all. */
 #define EACH(name, text) " %r_" #name ","
 #define READ(row) VLY_CUDA_PTX_READ " " row ", %r_model, %r_state, %r_stride\n"
 #define STEP(row)                                                              \
     VLY_CUDA_PTX_MARK " %r_fired, " row "," VLY_CUDA_PTX_INPUTS(EACH) "\n"
+#define WRITE(row)                                                             \
+    VLY_CUDA_PTX_WRITE " " row ", %r_model, %r_state, %r_stride\n"
 #define NEXT "//VLY_NEXT\n"
-#define PORTS "ports" /* of the kernel for more ports */
-#define TEXT(name, number)                                                     \
+/* of the kernels for more ports and for weights with shifts */
+#define PORTS "ports"
+#define SHIFTED "shifted"
+#define TEXT(name, entries)                                                    \
     extern const char name[];                                                  \
     const char name[] = READ("0") STEP("0") NEXT READ("0") READ("1") STEP("1") \
         NEXT READ("0") READ("2") STEP("2") NEXT READ("0") READ("3") STEP("3")  \
-            NEXT STEP("4") NEXT "// .entry _Z10run_burstsILi" number "(\n";
-TEXT(vly_cuda_spliced_mixed, "8EEv")
-TEXT(vly_cuda_spliced_only, "9EEv")
-TEXT(vly_cuda_spliced_quads, "10EEv")
-TEXT(vly_cuda_spliced_ports, "8EE" PORTS)
+            NEXT STEP("4") NEXT READ("5") STEP("5") WRITE("5") NEXT entries;
+#define ENTRY(name, instance) "// .entry _Z" name "ILi" instance "(\n// {}\n"
+#define BURSTS(instance) ENTRY("10run_bursts", instance)
+#define RESIDENT(model, more)                                                  \
+    ENTRY("12run_resident", model "ELb0ELj1024EE" more)                        \
+    ENTRY("12run_resident", model "ELb1ELj768EE" more)                         \
+    ENTRY("12run_resident", model "ELb1ELj1024EE" more)
+#define PARTITION_UNIT(model, unit)                                            \
+    ENTRY("13run_partition", model "ELj" unit "ELi0EEv")                       \
+    ENTRY("13run_partition", model "ELj" unit "ELi1EEv")                       \
+    ENTRY("13run_partition", model "ELj" unit "ELi2EEv")
+#define PARTITION(model)                                                       \
+    PARTITION_UNIT(model, "1")                                                 \
+    PARTITION_UNIT(model, "2") PARTITION_UNIT(model, "4")
+TEXT(vly_cuda_spliced_mixed, BURSTS("8EEv"))
+TEXT(vly_cuda_spliced_only, BURSTS("9EEv"))
+TEXT(vly_cuda_spliced_quads, BURSTS("10EEv"))
+TEXT(vly_cuda_spliced_ports, BURSTS("8EE" PORTS))
+TEXT(vly_cuda_spliced_resident, RESIDENT("8", "v") RESIDENT("9", "v"))
+TEXT(vly_cuda_spliced_shifted, RESIDENT("8", SHIFTED) RESIDENT("9", SHIFTED))
+TEXT(vly_cuda_spliced_partition, PARTITION("8") PARTITION("9"))
 #undef EACH
 static_assert(VLY_CUDA_N_MODELS == 8, "names of kernels");
-enum { SECTIONS = VLY_CUDA_NO_ROW + 1 };
+enum { SECTIONS = VLY_CUDA_KEPT_ROW + 1 };
 
 /* A block of the host, so that it is counted. */
 typedef struct library {
@@ -63,6 +84,9 @@ static library *running;
 /* Emulated kernels have one for each model; NULL: there are none. */
 #pragma weak vly_cuda_spliced_kernel
 #pragma weak vly_cuda_spliced_ports_kernel
+#pragma weak vly_cuda_spliced_resident_kernel
+#pragma weak vly_cuda_spliced_shifted_kernel
+#pragma weak vly_cuda_spliced_partition_kernel
 
 static cudaError_t code_of(const char *name)
 {
@@ -124,21 +148,47 @@ cudaError_t cudaLibraryUnload(cudaLibrary_t from)
     return cudaSuccess;
 }
 
+/* The emulated kernel of that name; of: there are none. NULL: no such name. */
+static const void *find_kernel(const char *name, const void *of)
+{
+    unsigned model;
+    unsigned keep;
+    unsigned n;
+    unsigned kind;
+    if (sscanf(name, "_Z10run_burstsILi%uEE", &model) == 1) {
+        if (vly_cuda_spliced_ports_kernel != NULL &&
+            strstr(name, PORTS) != NULL)
+            return vly_cuda_spliced_ports_kernel();
+        return vly_cuda_spliced_kernel != NULL ? vly_cuda_spliced_kernel(model)
+                                               : of;
+    }
+    if (sscanf(name, "_Z12run_residentILi%uELb%uELj%uEE", &model, &keep, &n) ==
+        3) {
+        if (vly_cuda_spliced_resident_kernel == NULL)
+            return of;
+        n = keep != 0 ? n : 0;
+        return strstr(name, SHIFTED) != NULL
+                   ? vly_cuda_spliced_shifted_kernel(model, n)
+                   : vly_cuda_spliced_resident_kernel(model, n);
+    }
+    if (sscanf(name, "_Z13run_partitionILi%uELj%uELi%uEE", &model, &n, &kind) ==
+        3)
+        return vly_cuda_spliced_partition_kernel != NULL
+                   ? vly_cuda_spliced_partition_kernel(model, n, kind)
+                   : of;
+    return NULL;
+}
+
 cudaError_t cudaLibraryGetKernel(cudaKernel_t *kernel, cudaLibrary_t from,
                                  const char *name)
 {
-    static const char begin[] = "_Z10run_burstsILi";
     library *of = (library *)(void *)from;
-    const void *made = of;
-    cudaError_t failed = code_of("FAKE_CUDA_KERNEL");
+    const cudaError_t failed = code_of("FAKE_CUDA_KERNEL");
+    const void *made = find_kernel(name, of);
     if (failed != cudaSuccess)
         return failed;
-    if (strncmp(name, begin, sizeof begin - 1) != 0)
+    if (made == NULL)
         return cudaErrorInvalidValue;
-    if (vly_cuda_spliced_ports_kernel != NULL && strstr(name, PORTS) != NULL)
-        made = vly_cuda_spliced_ports_kernel();
-    else if (vly_cuda_spliced_kernel != NULL)
-        made = vly_cuda_spliced_kernel((uint32_t)atoi(name + sizeof begin - 1));
     running = of;
     memcpy(kernel, &made, sizeof made);
     return cudaSuccess;

@@ -296,11 +296,24 @@ cudaError_t vly_cuda_resident_prepare(const vly_cuda_view *view,
     return cudaSuccess;
 }
 
+cudaError_t vly_cuda_spliced_prepare(const void *kernel)
+{
+    return kernel != NULL ? cudaSuccess : cudaErrorInvalidValue;
+}
+
+uint32_t vly_cuda_resident_threads(const vly_cuda_view *view,
+                                   const vly_cuda_resident *resident)
+{
+    return VLY_CUDA_THREADS;
+}
+
 cudaError_t vly_cuda_launch_resident(const vly_cuda_view *view,
                                      const vly_cuda_launch *launch,
                                      const vly_cuda_resident *resident,
-                                     cudaStream_t stream)
+                                     const void *spliced, cudaStream_t stream)
 {
+    if ((spliced != NULL) != (view->programs != NULL))
+        return cudaErrorInvalidValue;
     if (resident->ring == NULL || resident->part[0].classes == NULL)
         return cudaErrorInvalidValue;
     pass(launch);
@@ -366,11 +379,18 @@ cudaError_t vly_cuda_partition_clusters(const vly_cuda_view *view,
     return cudaSuccess;
 }
 
+uint32_t vly_cuda_partition_kind(const vly_cuda_partition *partition)
+{
+    return 0;
+}
+
 cudaError_t vly_cuda_launch_partition(const vly_cuda_view *view,
                                       const vly_cuda_launch *launch,
                                       const vly_cuda_partition *partition,
-                                      cudaStream_t stream)
+                                      const void *spliced, cudaStream_t stream)
 {
+    if ((spliced != NULL) != (view->programs != NULL))
+        return cudaErrorInvalidValue;
     if ((partition->narrow != 0 && partition->extra == NULL) ||
         partition->groups == NULL || partition->mail == NULL)
         return cudaErrorInvalidValue;
@@ -393,7 +413,7 @@ cudaError_t vly_cuda_launch_span(const vly_cuda_view *view,
     for (uint32_t i = 0; i < partition->span.n; i++)
         if (partition->span.gate[i] == NULL || partition->span.mail[i] == NULL)
             return cudaErrorInvalidValue;
-    return vly_cuda_launch_partition(view, launch, partition, stream);
+    return vly_cuda_launch_partition(view, launch, partition, NULL, stream);
 }
 
 cudaError_t vly_cuda_launch_span_count(const vly_cuda_view *view,

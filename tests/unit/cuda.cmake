@@ -160,6 +160,8 @@ if(TARGET cuda)
         foreach(file burst_global burst_learning burst_programs
                 burst_programs_learning burst_spliced burst_ports
                 burst_ports_learning burst_spliced_ports burst_rules
+                burst_spliced_resident burst_spliced_shifted
+                burst_spliced_partition
                 burst_ports_rules modulator learning_taken burst_resident burst_shifted
                 burst_learners burst_learner_rules build_learners
                 burst_partition burst_narrow burst_span burst_span_narrow

@@ -218,6 +218,11 @@ static void shift_map(vly_projection_desc *map, uint64_t n, uint32_t shift,
 void pair_shifted_net(test_net *net, uint64_t seed)
 {
     pair_plain_net(net, seed);
+    pair_shift_maps(net, seed);
+}
+
+void pair_shift_maps(test_net *net, uint64_t seed)
+{
     for (uint32_t i = 0; i < net->desc.n_projections; i++) {
         vly_projection_desc *map = &net->projections[i];
         const uint32_t only = (uint32_t)(seed % 3) * 6;

@@ -30,6 +30,8 @@ void pair_plain_net(test_net *net, uint64_t seed);
 /* The same, where weights of most maps are shifted, by 6 or 12 or, by the seed,
  * by one of them. */
 void pair_shifted_net(test_net *net, uint64_t seed);
+/* The same done to the maps of any net. */
+void pair_shift_maps(test_net *net, uint64_t seed);
 
 /* Counts, digests, spikes, gains, events and candidates. */
 void pair_assert_run(const test_run *a, const test_run *b);

@@ -304,9 +304,9 @@ static void test_plan_says(void **state)
     plan_of(&net, "plan=partitioned,cluster=1,post=50", plan);
     print_message("%s\n", plan);
     assert_non_null(strstr(plan, "100% of them in one block only"));
-    assert_non_null(strstr(plan, "parts of 50 spikes a block posted"));
+    assert_non_null(strstr(plan, "parts of 50 spikes posted"));
     plan_of(&net, "plan=partitioned,cluster=2,once=0,post=0", plan);
-    assert_non_null(strstr(plan, "parts of 0 spikes a block posted"));
+    assert_non_null(strstr(plan, "parts of 0 spikes posted"));
     if (strstr(plan, " 2 blocks each") != NULL)
         assert_non_null(strstr(plan, " 0% of them in one block only"));
     plan_of(&net, "plan=partitioned,cluster=2,once=100,post=0", plan);
@@ -329,7 +329,7 @@ static void test_plan_says(void **state)
     /* of several delays no slice is shared out, and none but 1 is posted */
     make_net(&net, 1, 2);
     plan_of(&net, "plan=partitioned,post=50", plan);
-    assert_non_null(strstr(plan, "parts of 0 spikes a block posted"));
+    assert_non_null(strstr(plan, "parts of 0 spikes posted"));
     test_net_deinit(&net);
 }
 

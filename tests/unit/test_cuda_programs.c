@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Programs of users' models on the CUDA backend beside the CPU's: random ones
  * (random_ir.c) in nets with built-in models, values that do not fit into
- * shared memory, columns that are written, the plan that is refused.
+ * shared memory, columns that are written, every plan.
  * test_cuda_programs [FIRST COUNT]: nets of three random programs.
  */
 #include "test_cuda_pair.h"
@@ -13,11 +13,11 @@
 
 /* PAIR_SMALL: where kernels run on the processor (emulated_cuda.h). */
 #if defined(PAIR_SMALL)
-enum { BURSTS = 8, NETS = 20, NEURONS = 60 };
+enum { BURSTS = 8, NETS = 20, NEURONS = 60, PLAN_NETS = 2 };
 #define COMPILED "compiled by the driver"
 #else
 #define COMPILED "users' models" /* some drivers are too old */
-enum { BURSTS = 60, NETS = 200, NEURONS = 700 };
+enum { BURSTS = 60, NETS = 200, NEURONS = 700, PLAN_NETS = 4 };
 #endif
 enum { PROGRAMS = 3, INPUTS = 40 };
 
@@ -33,11 +33,12 @@ typedef struct programs {
     uint32_t *words[PROGRAMS];
 } programs;
 
-static void add_area(test_net *net, programs *p, uint32_t k)
+/* most: neurons; 0: at random */
+static void add_area(test_net *net, programs *p, uint32_t k, uint32_t most)
 {
     random_ir *ir = &p->ir[k];
     const uint32_t a = net->desc.n_areas++;
-    const uint32_t n = 1 + test_random(net, NEURONS);
+    const uint32_t n = most > 0 ? most : 1 + test_random(net, NEURONS);
     p->words[k] = calloc((size_t)ir->n_coefs * n, sizeof(uint32_t));
     assert_non_null(p->words[k]);
     for (uint32_t c = 0; c < ir->n_coefs; c++) {
@@ -89,7 +90,7 @@ static void init(test_net *net, programs *p, uint64_t seed)
         random_ir_make(&p->ir[k], seed * PROGRAMS + k);
         if (seed % 3 == 0 && k != 1) /* of one, two, three and four ports */
             random_ir_ports(&p->ir[k], 3 + (uint32_t)(seed / 3 + k / 2) % 2);
-        add_area(net, p, k);
+        add_area(net, p, k, 0);
         if (k != seed % PROGRAMS)
             continue;
         test_delta_coefs(delta, 0.9f, 2);
@@ -276,8 +277,9 @@ static int run_same(const test_net *net, vly_backend_net *const nets[2],
  * same. */
 static int one_net(uint64_t seed)
 {
-    static const char *const options[4] = {"jit=0", "jit=0,launch=3", "jit=1",
-                                           "jit=1,launch=3"};
+    static const char *const options[4] = {"jit=0", "jit=0,launch=3",
+                                           "plan=global,jit=1",
+                                           "plan=global,jit=1,launch=3"};
     const char *second = options[(seed + 1) % 4];
     test_net net;
     programs *p = malloc(sizeof *p);
@@ -348,7 +350,7 @@ static void test_many_values(void **state)
         assert_non_null(p);
         test_net_init(&net, 5);
         random_ir_wide(&p->ir[0], cases[c].n);
-        add_area(&net, p, 0);
+        add_area(&net, p, 0, 0);
         test_net_finish(&net);
         nets[0] = pair_create(pair_cpu, &net, NULL, NULL);
         nets[1] = pair_create(pair_cuda, &net, "jit=0", NULL);
@@ -445,29 +447,163 @@ static void test_fields(void **state)
     free(p);
 }
 
-static void test_other_plans(void **state)
+/* ---- plans --------------------------------------------------------------- */
+
+/* Programs of one port, which all plans run, with one model of the built-in
+ * ones if mixed. n: neurons of an area at most; 0: as many as elsewhere. */
+static void init_one_port(test_net *net, programs *p, uint64_t seed, uint32_t n,
+                          bool mixed)
 {
-    static const char *const plans[] = {"plan=resident", "plan=partitioned"};
+    static const uint32_t poisson[] = {0xa0000000u, 0xe0000000u, 0xfff00000u};
+    uint32_t delta[6];
+    test_net_init(net, seed);
+    memset(p, 0, sizeof *p);
+    for (uint32_t k = 0; k < PROGRAMS; k++) {
+        random_ir_make(&p->ir[k], seed * PROGRAMS + k);
+        random_ir_ports(&p->ir[k], 1);
+        add_area(net, p, k, n);
+        if (k != seed % PROGRAMS || !mixed)
+            continue;
+        test_delta_coefs(delta, 0.9f, 2);
+        test_area(net, "lif_psc_delta", 50, delta, 4);
+    }
+    for (uint32_t a = 0; a < net->desc.n_areas; a++) {
+        test_random_projection(net, a, test_random(net, net->desc.n_areas), 5,
+                               -20, 30, 1 + test_random(net, 3),
+                               test_random(net, 3));
+        test_stimulus(net, a, poisson, 3, -2, 9, 0);
+    }
+    if (seed % 5 == 0)
+        pair_shift_maps(net, seed);
+    test_net_finish(net);
+    fill_state(net, p);
+}
+
+/* Whether the driver compiles: some are too old. */
+static bool has_jit(void)
+{
+    test_net net;
+    programs *p = malloc(sizeof *p);
+    vly_error error = {.struct_size = sizeof error};
+    const vly_device_spec device = {.struct_size = sizeof device,
+                                    .n_threads = 1,
+                                    .options = "plan=resident"};
+    vly_backend_net *made = NULL;
+    assert_non_null(p);
+    init_one_port(&net, p, 2, 0, false);
+    const vly_status status =
+        pair_cuda->net_create(&device, &net.desc, &net.start, &made, &error);
+    if (status == VLY_OK)
+        pair_cuda->net_destroy(made);
+    else if (strstr(error.message, "before 12.8") == NULL)
+        fail_msg("%s", error.message);
+    deinit(&net, p);
+    free(p);
+    return status == VLY_OK;
+}
+
+/* How a net is made, and what info->plan has to say. */
+typedef struct plan_case {
+    const char *options;
+    const char *plan;
+    uint32_t n_neurons; /* of an area; 0: at random */
+} plan_case;
+
+static const plan_case plan_cases[] = {
+    {"plan=resident", "resident with users' models: ", 0},
+    {"plan=partitioned", "partitioned with users' models: ", 0},
+    {"plan=resident,launch=3", "resident with users' models: ", 0},
+    {"plan=partitioned,unit=1,cluster=1,launch=3",
+     "partitioned with users' models: ", 0},
+    {"plan=partitioned,unit=2,narrow=0", "partitioned with users' models: ", 0},
+    {"plan=partitioned,once=50,cluster=2",
+     "partitioned with users' models: ", 0},
+    {"plan=resident,blocks=1",
+     "resident with users' models: ", 300}, /* by many threads */
+    {"plan=resident,blocks=1,split=1",
+     "resident with users' models: ", 500}, /* not kept */
+    {"launch=2,change=1", "", 0},           /* from plan to plan */
+};
+enum { PLAN_CASES = sizeof plan_cases / sizeof plan_cases[0] };
+
+static int one_plan(uint64_t seed)
+{
+    const plan_case *first = &plan_cases[seed % PLAN_CASES];
+    const plan_case *second = &plan_cases[(seed / PLAN_CASES + 1) % PLAN_CASES];
+    test_net net;
+    programs *p = malloc(sizeof *p);
+    vly_backend_net *nets[2];
+    vly_snapshot between;
+    vly_snapshot last;
+    vly_input inputs[INPUTS];
+    assert_non_null(p);
+    init_one_port(&net, p, seed, first->n_neurons, seed / 2 % 2 == 1);
+    place at = {seed, first->options, "first plan", p};
+    pair_inputs(&net, inputs, INPUTS, BURSTS);
+    nets[0] = pair_create(pair_cpu, &net, NULL, NULL);
+    nets[1] = pair_create(pair_cuda, &net, first->options, NULL);
+    assert_plan(nets[1], first->plan);
+    int same = run_same(&net, nets, &at, BURSTS, inputs, INPUTS);
+    same &= same_state(&net, nets, &at, &between);
+    if (same) {
+        at.options = second->options;
+        at.when = "second plan, from a snapshot of the first one";
+        pair_cuda->net_destroy(nets[1]);
+        nets[1] = pair_create(pair_cuda, &net, second->options, &between);
+        for (uint32_t k = 0; k < 3 && same; k++) /* short runs */
+            same = run_same(&net, nets, &at, 1 + k, NULL, 0);
+        same &= same_state(&net, nets, &at, &last);
+        test_snapshot_deinit(&last);
+    }
+    test_snapshot_deinit(&between);
+    pair_cpu->net_destroy(nets[0]);
+    pair_cuda->net_destroy(nets[1]);
+    deinit(&net, p);
+    free(p);
+    return same;
+}
+
+static void test_plans(void **state)
+{
+    const uint64_t n = n_nets != NETS ? n_nets : PLAN_CASES * PLAN_NETS;
+    uint64_t n_wrong = 0;
+    (void)state;
+    pair_open();
+    if (!has_jit())
+        skip();
+    n_spikes = 0;
+    for (uint64_t seed = first_net; seed < first_net + n; seed++)
+        n_wrong += !one_plan(seed);
+    if (n_wrong > 0)
+        fail_msg("%llu of %llu nets differ", (unsigned long long)n_wrong,
+                 (unsigned long long)n);
+    assert_true(n_spikes > 20 * n);
+}
+
+static void test_refused_plans(void **state)
+{
+    static const char *const refused[][2] = {
+        {"plan=resident,jit=0", "run step by step with jit=0"},
+        {"plan=partitioned,jit=0", "run step by step with jit=0"},
+        {"span=2", "the net has models of users"}};
     test_net net;
     programs *p = malloc(sizeof *p);
     vly_error error = {.struct_size = sizeof error};
     (void)state;
     pair_open();
     assert_non_null(p);
-    init(&net, p, 2);
-    net.areas[2].name = "third"; /* the others have programs, too */
-    net.areas[0].name = "first";
-    for (int i = 0; i < 2; i++) {
+    init_one_port(&net, p, 2, 0, false);
+    for (int i = 0; i < 3; i++) {
         vly_backend_net *made = NULL;
-        const vly_device_spec device = {
-            .struct_size = sizeof device, .n_threads = 1, .options = plans[i]};
+        const vly_device_spec device = {.struct_size = sizeof device,
+                                        .n_threads = 1,
+                                        .options = refused[i][0]};
         assert_int_equal(pair_cuda->net_create(&device, &net.desc, &net.start,
                                                &made, &error),
                          VLY_E_UNSUPPORTED);
         assert_null(made);
-        assert_non_null(strstr(error.message, plans[i]));
-        assert_non_null(strstr(error.message, "area first"));
-        assert_non_null(strstr(error.message, "needs plan=global"));
+        if (strstr(error.message, refused[i][1]) == NULL)
+            fail_msg("%s", error.message);
     }
     vly_backend_net *made = pair_create(pair_cuda, &net, "plan=global", NULL);
     assert_plan(made, "global");
@@ -483,7 +619,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_many_values),
         cmocka_unit_test(test_columns),
         cmocka_unit_test(test_fields),
-        cmocka_unit_test(test_other_plans),
+        cmocka_unit_test(test_plans),
+        cmocka_unit_test(test_refused_plans),
     };
     if (argc > 2) {
         first_net = strtoull(argv[1], NULL, 10);
