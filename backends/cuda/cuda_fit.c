@@ -5,6 +5,8 @@
  */
 #include "cuda_fit.h"
 
+#include <assert.h>
+
 #include "kernels/cuda/narrow_sums.h"
 
 #include "backends/common/common_ranks.h"
@@ -380,15 +382,23 @@ static bool is_worth_it(const vly_cuda_shard *shard, uint64_t shared_bytes,
                 shared_bytes / 4 * 3);
 }
 
+const char *vly_cuda_fit_shape(const vly_cuda_view *view)
+{
+    static_assert(VLY_CUDA_RESIDENT_AREAS == 64, "the sentence below");
+    if (view->n_ports > 1)
+        return "a model has more than one port";
+    return view->n_areas > VLY_CUDA_RESIDENT_AREAS ? "more than 64 areas"
+                                                   : NULL;
+}
+
 static const char *refuse(const vly_cuda_shard *shard)
 {
     if (vly_cuda_has_feagi(shard->store.fixed))
         return "FEAGI areas need gains and candidates";
     if (shard->view.n_own == 0)
         return "there are no neurons to update";
-    if (shard->view.n_ports > 1 ||
-        shard->view.n_areas > VLY_CUDA_RESIDENT_AREAS)
-        return "too many ports or areas";
+    if (vly_cuda_fit_shape(&shard->view))
+        return vly_cuda_fit_shape(&shard->view);
     if (shard->store.fixed->n_neurons > UINT32_MAX / VLY_CUDA_MAX_FIELDS)
         return "too many neurons";
     if (shard->view.max_delay > VLY_CUDA_PARTITION_DELAY)

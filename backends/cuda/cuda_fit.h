@@ -21,4 +21,8 @@ int vly_cuda_partition_count(const vly_cuda_shard *shard,
 /* The slices of this shard among those of all. */
 void vly_cuda_partition_own(vly_cuda_shard *shard);
 
+/* Why neither this plan nor plan resident runs models of so many ports or so
+ * many areas; NULL: they do. */
+const char *vly_cuda_fit_shape(const vly_cuda_view *view);
+
 #endif

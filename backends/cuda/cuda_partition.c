@@ -64,7 +64,7 @@ static vly_status fit(vly_cuda_shard *shard, vly_cuda_fit *found,
                          ? wanted->n_blocks
                          : shard->n_units;
     *found = (vly_cuda_fit){.why = vly_cuda_programs_unfit(shard)};
-    if (vly_cuda_learns(shard))
+    if (vly_cuda_learns(shard) && !found->why)
         found->why = "maps learn: plans global and resident can run them";
     if (found->why)
         return VLY_OK;
@@ -223,13 +223,10 @@ static vly_status create(vly_cuda_shard *shard, uint32_t *is_made,
                          vly_error *error)
 {
     uint32_t n = shard->partition.n_groups;
-    uint32_t has_kernel = 1;
     vly_cuda_partition_group *groups = NULL;
     vly_status status = prepare(shard, error);
     if (status == VLY_OK && vly_cuda_has_programs(shard))
-        status = vly_cuda_splice_partition(shard, &has_kernel, error);
-    if (status == VLY_OK && !has_kernel)
-        return VLY_OK;
+        status = vly_cuda_splice_partition(shard, error);
     if (status == VLY_OK)
         status = create_tiles(shard, error);
     if (status == VLY_OK &&

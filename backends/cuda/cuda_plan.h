@@ -17,8 +17,9 @@ typedef struct vly_cuda_fit {
 /* "NULL:" marks functions that may be NULL. int: a cudaError_t. */
 typedef struct vly_cuda_plan {
     const char *name; /* of the option plan= */
-    /* 1: if create returns E_UNSUPPORTED, rows are too large for the plan, and
-     * another plan may be used instead */
+    /* 1: if create returns E_UNSUPPORTED, rows are too large for the plan, or
+     * the driver has not compiled users' models, and another plan may be used
+     * instead */
     uint32_t has_limits;
     uint32_t has_ranks; /* 1: it runs the part of one rank */
     /* Chooses sizes. Nothing of the plan is allocated. */

@@ -46,7 +46,8 @@ const char *vly_cuda_programs_unfit(const vly_cuda_shard *shard)
     if (shard->net->n_shards > 1)
         return "the net has models of users, which run on one device";
     return vly_cuda_learns(shard)
-               ? "the net has models of users and maps that learn"
+               ? "the net has models of users and maps that learn, which run "
+                 "by plan global"
                : NULL;
 }
 

@@ -8,6 +8,7 @@
 
 #include "cuda_dynamics.h"
 #include "cuda_error.h"
+#include "cuda_fit.h"
 #include "cuda_learners.h"
 #include "cuda_memory.h"
 #include "cuda_net.h"
@@ -77,9 +78,8 @@ static vly_status fit(vly_cuda_shard *shard, vly_cuda_fit *found,
         found->why = vly_cuda_programs_unfit(shard);
     else if (vly_cuda_learners_unfit(shard))
         found->why = vly_cuda_learners_unfit(shard);
-    else if (shard->view.n_ports > 1 ||
-             shard->view.n_areas > VLY_CUDA_RESIDENT_AREAS)
-        found->why = "too many ports or areas";
+    else
+        found->why = vly_cuda_fit_shape(&shard->view);
     if (found->why)
         return VLY_OK;
     vly_status status = VLY_OK;
@@ -132,11 +132,10 @@ static vly_status create_ring(vly_cuda_shard *shard, vly_error *error)
 static void choose_launch(vly_cuda_shard *shard);
 
 /* The kernel of the first launch. A later one may need another instance. */
-static vly_status create_programs(vly_cuda_shard *shard, uint32_t *is_made,
-                                  vly_error *error)
+static vly_status create_programs(vly_cuda_shard *shard, vly_error *error)
 {
     choose_launch(shard);
-    return vly_cuda_splice_resident(shard, is_made, error);
+    return vly_cuda_splice_resident(shard, error);
 }
 
 /* Replaces the groups by segments; padding may use any memory if the plan was
@@ -151,7 +150,7 @@ static vly_status create(vly_cuda_shard *shard, uint32_t *is_made,
     vly_cuda_store_release(shard);
     status = create_ring(shard, error);
     if (status == VLY_OK && vly_cuda_has_programs(shard))
-        return create_programs(shard, is_made, error);
+        return create_programs(shard, error);
     if (status == VLY_OK)
         status = vly_cuda_check(
             (int)vly_cuda_resident_prepare(&shard->view, &shard->resident),
@@ -289,17 +288,18 @@ static int make_ready(vly_cuda_shard *shard, uint32_t n_bursts)
 static int find_spliced(vly_cuda_shard *shard, const void **kernel)
 {
     vly_error error = {.struct_size = sizeof error};
-    uint32_t is_made = 1;
     *kernel = NULL;
     if (!vly_cuda_has_programs(shard))
         return (int)cudaSuccess;
     const vly_cuda_spliced which = vly_cuda_splice_instance(
         vly_cuda_resident_threads(&shard->view, &shard->resident));
     if (!shard->programs.kernels[which] &&
-        vly_cuda_splice_resident(shard, &is_made, &error) != VLY_OK)
-        return (int)cudaErrorMemoryAllocation;
+        vly_cuda_splice_resident(shard, &error) != VLY_OK) {
+        vly_cuda_host->log(vly_cuda_host->context, VLY_LOG_WARN, error.message);
+        return (int)cudaErrorInvalidKernelImage;
+    }
     *kernel = shard->programs.kernels[which];
-    return (int)(*kernel ? cudaSuccess : cudaErrorInvalidKernelImage);
+    return (int)cudaSuccess;
 }
 
 static int launch(vly_cuda_shard *shard, const vly_cuda_launch *wanted)
@@ -369,6 +369,7 @@ static void say(const vly_cuda_shard *shard, double synapses,
 
 const vly_cuda_plan vly_cuda_plan_resident = {
     .name = "resident",
+    .has_limits = 1,
     .fit = fit,
     .create = create,
     .restore = restore,

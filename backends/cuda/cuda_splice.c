@@ -166,11 +166,11 @@ out:
     return status;
 }
 
-static void say(int level, const char *begin, const char *why)
+static void warn(const char *begin, const char *why)
 {
     char text[VLY_CUDA_IMAGE_WHY + 80];
     snprintf(text, sizeof text, "%s: %s", begin, why);
-    vly_cuda_host->log(vly_cuda_host->context, level, text);
+    vly_cuda_host->log(vly_cuda_host->context, VLY_LOG_WARN, text);
 }
 
 /* ---- plan global --------------------------------------------------------- */
@@ -197,22 +197,17 @@ vly_status vly_cuda_splice_global(vly_cuda_shard *shard, vly_error *error)
     if (status == VLY_OK && set->kernels[VLY_CUDA_SPLICED_GLOBAL])
         set->n_rows = is_quads ? VLY_CUDA_QUAD_ROWS : 1;
     else if (status == VLY_OK)
-        say(VLY_LOG_WARN, "users' models run step by step, which is slower",
-            why);
+        warn("users' models run step by step, which is slower", why);
     return status;
 }
 
 /* ---- plans without an interpreter ---------------------------------------- */
 
-/* Without a kernel the plan is not made, which is an error if it was asked
- * for. */
+/* Without a kernel the plan cannot be made. */
 static vly_status finish(const vly_cuda_shard *shard, vly_cuda_spliced which,
-                         const char *plan, const char *why, uint32_t *is_made,
-                         vly_error *error)
+                         const char *plan, const char *why, vly_error *error)
 {
-    char text[80];
     const void *kernel = shard->programs.kernels[which];
-    *is_made = kernel != NULL;
     if (kernel)
         return vly_cuda_check((int)vly_cuda_spliced_prepare(kernel),
                               "shared memory of a block", error);
@@ -220,14 +215,10 @@ static vly_status finish(const vly_cuda_shard *shard, vly_cuda_spliced which,
         return vly_cuda_fail(error, VLY_E_UNSUPPORTED,
                              "cuda option plan=%s: users' models: %s", plan,
                              why);
-    /* the next plan says more: global has the interpreter */
-    snprintf(text, sizeof text, "users' models cannot run by plan %s", plan);
-    say(VLY_LOG_DEBUG, text, why);
-    return VLY_OK;
+    return vly_cuda_fail(error, VLY_E_UNSUPPORTED, "users' models: %s", why);
 }
 
-vly_status vly_cuda_splice_resident(vly_cuda_shard *shard, uint32_t *is_made,
-                                    vly_error *error)
+vly_status vly_cuda_splice_resident(vly_cuda_shard *shard, vly_error *error)
 {
     char why[VLY_CUDA_IMAGE_WHY];
     splice want = {.kernels = shard->resident.step != 0
@@ -243,7 +234,7 @@ vly_status vly_cuda_splice_resident(vly_cuda_shard *shard, uint32_t *is_made,
     vly_status status = VLY_OK;
     VLY_TRY(compile(shard, &want, which, why, error));
     shard->programs.n_rows = 1;
-    status = finish(shard, which, "resident", why, is_made, error);
+    status = finish(shard, which, "resident", why, error);
 out:
     return status;
 }
@@ -255,8 +246,7 @@ vly_cuda_spliced vly_cuda_splice_instance(uint32_t threads)
                                          : VLY_CUDA_SPLICED_FEW;
 }
 
-vly_status vly_cuda_splice_partition(vly_cuda_shard *shard, uint32_t *is_made,
-                                     vly_error *error)
+vly_status vly_cuda_splice_partition(vly_cuda_shard *shard, vly_error *error)
 {
     char why[VLY_CUDA_IMAGE_WHY];
     /* by the linker a burst takes 1.1 times as long (MODELS.md) */
@@ -268,8 +258,8 @@ vly_status vly_cuda_splice_partition(vly_cuda_shard *shard, uint32_t *is_made,
     vly_status status = VLY_OK;
     VLY_TRY(compile(shard, &want, VLY_CUDA_SPLICED_PARTITION, why, error));
     shard->programs.n_rows = VLY_CUDA_QUAD_ROWS;
-    status = finish(shard, VLY_CUDA_SPLICED_PARTITION, "partitioned", why,
-                    is_made, error);
+    status =
+        finish(shard, VLY_CUDA_SPLICED_PARTITION, "partitioned", why, error);
 out:
     return status;
 }

@@ -24,16 +24,13 @@ extern const char vly_cuda_spliced_partition[];
 /* Makes the kernel of plan global, or logs why not. Not with option jit=0.
  * Errors  E_NOMEM */
 vly_status vly_cuda_splice_global(vly_cuda_shard *shard, vly_error *error);
-/* The same for the instance that plan resident launches next. *is_made: 0
- * without a kernel.
- * Errors  E_NOMEM; E_UNSUPPORTED: no kernel of a plan that was asked for */
-vly_status vly_cuda_splice_resident(vly_cuda_shard *shard, uint32_t *is_made,
-                                    vly_error *error);
+/* The same for the instance that plan resident launches next.
+ * Errors  E_NOMEM; E_UNSUPPORTED: the driver has not compiled it */
+vly_status vly_cuda_splice_resident(vly_cuda_shard *shard, vly_error *error);
 /* By vly_cuda_resident_threads. */
 vly_cuda_spliced vly_cuda_splice_instance(uint32_t threads);
 /* The same for plan partitioned. */
-vly_status vly_cuda_splice_partition(vly_cuda_shard *shard, uint32_t *is_made,
-                                     vly_error *error);
+vly_status vly_cuda_splice_partition(vly_cuda_shard *shard, vly_error *error);
 /* After the last launch. */
 void vly_cuda_splice_release(vly_cuda_shard *shard);
 

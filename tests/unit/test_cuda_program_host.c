@@ -241,11 +241,47 @@ static void no_compiler(void **state)
         assert_refused(own, "plan=resident", &live);
         assert_refused(own, "plan=partitioned", &live);
         unsetenv(faults[i]);
-        assert_int_equal(test_host_warnings(&last), before + 1);
-        assert_non_null(strstr(last, "users' models run step by step, which is "
-                                     "slower: "));
+        /* of plan global, and of the plans before it */
+        assert_int_equal(test_host_warnings(&last), before + (i == 0 ? 2 : 1));
+        assert_non_null(strstr(last, i == 0 ? "not by a faster one; plan "
+                                              "resident: users' models: "
+                                            : "users' models run step by step, "
+                                              "which is slower: "));
         assert_true(test_host_live() == live);
     }
+    own_free(own);
+}
+
+/* A later launch of plan resident may need another instance of the kernel,
+ * which is compiled then. */
+static void another_instance(void **state)
+{
+    own_net *own = own_make();
+    vly_backend_net *made = NULL;
+    vly_error error = {.struct_size = sizeof error};
+    vly_run run = {.struct_size = sizeof run, .n_bursts = 2};
+    const char *last = NULL;
+    (void)state;
+    const uint64_t live = test_host_live();
+    assert_ok(make(own, "plan=resident", &made, &error), error);
+    assert_ok(BACKEND->net_run(made, &run, &error), error);
+    const uint64_t first = test_host_live();
+    setenv("FAKE_CUDA_THREADS", "768", 1);
+    assert_ok(BACKEND->net_run(made, &run, &error), error);
+    assert_true(test_host_live() > first); /* a second library */
+    const uint64_t second = test_host_live();
+    unsetenv("FAKE_CUDA_THREADS");
+    assert_ok(BACKEND->net_run(made, &run, &error), error);
+    assert_true(test_host_live() == second);
+    setenv("FAKE_CUDA_THREADS", "0", 1);
+    setenv("FAKE_CUDA_JIT", "218", 1); /* cudaErrorInvalidPtx */
+    assert_int_equal(BACKEND->net_run(made, &run, &error), VLY_E_DEVICE);
+    unsetenv("FAKE_CUDA_JIT");
+    unsetenv("FAKE_CUDA_THREADS");
+    (void)test_host_warnings(&last);
+    assert_memory_equal(last, "cuda option plan=resident: users' models: ", 42);
+    BACKEND->net_destroy(made);
+    assert_true(test_host_live() == live);
     own_free(own);
 }
 
@@ -348,6 +384,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(nets_that_were_not_copied),
     cmocka_unit_test(what_the_plan_says),
     cmocka_unit_test(no_compiler),
+    cmocka_unit_test(another_instance),
     cmocka_unit_test(cached_code),
 };
 VLY_TEST_MAIN(tests)
