@@ -153,8 +153,8 @@ out:
 }
 
 /* Ids of the last bursts in each block: those of all neurons for max_delay
- * bursts and one more. A launch fills them anew; between launches rows are
- * sorted there, each in `least` words. */
+ * bursts and one more. Each launch fills them from the start; between launches
+ * rows are sorted there, each in `least` words. */
 static vly_status create_log(vly_cuda_shard *shard, uint64_t least,
                              vly_error *error)
 {

@@ -29,8 +29,8 @@ static cudaLaunchConfig_t make_config(uint32_t n_blocks, uint32_t cluster,
 }
 
 /* Clusters of so many blocks of the kernel that run at once. */
-static cudaError_t count_clusters(const void *kernel, uint32_t cluster,
-                                  uint64_t bytes, uint32_t *n_clusters)
+static inline cudaError_t count_clusters(const void *kernel, uint32_t cluster,
+                                         uint64_t bytes, uint32_t *n_clusters)
 {
     int device = 0;
     int units = 0;

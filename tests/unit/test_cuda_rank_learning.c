@@ -253,7 +253,7 @@ static void is_the_cpu(const char *text, bool modulates)
     const outcome wanted =
         run(&f, f.connectome, "cpu:1", "cpu:2", BURSTS, modulates);
     assert_true(wanted.print.spikes > UINT64_C(70) * BURSTS / 3);
-    /* weights that nobody has written have learned */
+    /* weights that the test did not write have changed by learning */
     assert_memory_not_equal(
         &wanted.weights[0][WRITTEN_END], &wanted.weights[1][WRITTEN_END],
         (WEIGHTS - WRITTEN_END) * sizeof wanted.weights[0][0]);
