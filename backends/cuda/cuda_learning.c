@@ -70,7 +70,7 @@ static vly_status put_factors(vly_cuda_shard *shard,
                               vly_cuda_trace *made, vly_error *error)
 {
     uint32_t n =
-        trace->bursts < VLY_CUDA_FACTORS ? trace->bursts : VLY_CUDA_FACTORS;
+        trace->bursts < VLY_CUDA_FACTORS ? trace->bursts + 1 : VLY_CUDA_FACTORS;
     float *factor = NULL;
     vly_status status = VLY_OK;
     VLY_TRY(vly_cuda_alloc(shard, n, sizeof *factor, &factor, error));
@@ -78,7 +78,7 @@ static vly_status put_factors(vly_cuda_shard *shard,
         factor[k] = vly_trace_at(1.0f, k, trace->rate, trace->bursts);
     VLY_TRY(
         vly_cuda_put(shard, n, sizeof *factor, factor, &made->factor, error));
-    made->n_factors = n;
+    made->last = n - 1;
     made->rate = trace->rate;
     made->bursts = trace->bursts;
 out:

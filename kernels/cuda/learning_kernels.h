@@ -67,11 +67,12 @@ typedef struct vly_cuda_users_rule {
 #define VLY_CUDA_AGE_PERIOD (1u << 29)
 #define VLY_CUDA_AGE_NEVER (1u << 30)
 
-/* x k bursts after its spike is x * factor[k]: the numbers of vly_trace_at. */
+/* x k bursts after its spike is x * factor[k]: the numbers of vly_trace_at. A
+ * table that ends at `bursts` has a 0 there, for all later ones. */
 #define VLY_CUDA_FACTORS (1u << 16) /* of a table at most */
 typedef struct vly_cuda_trace {
-    const float *factor; /* [n_factors] */
-    uint32_t n_factors;  /* bursts, or FACTORS if there are more */
+    const float *factor; /* [last + 1] */
+    uint32_t last;       /* bursts, or FACTORS - 1 if that is less */
     float rate;
     uint32_t bursts; /* 0: the rule does not have it */
     uint32_t reserved;

@@ -52,11 +52,10 @@ learning_decay_far(float x, uint32_t age, float rate, uint32_t bursts)
 static __device__ __forceinline__ float
 learning_decay(const vly_cuda_trace &trace, float x, uint32_t age)
 {
-    if (age < trace.n_factors)
-        return x * __ldg(trace.factor + age);
-    return age < trace.bursts
-               ? learning_decay_far(x, age, trace.rate, trace.bursts)
-               : 0.0f;
+    const uint32_t last = trace.last;
+    if (last < trace.bursts && age > last) /* the first is the same for all */
+        return learning_decay_far(x, age, trace.rate, trace.bursts);
+    return x * __ldg(trace.factor + (age < last ? age : last));
 }
 
 static __device__ __forceinline__ float

@@ -14,6 +14,11 @@ template <> struct plastic_rule<RULE_PASTE(VLY_CUDA_RULE_, VLY_PLASTICITY_ID)> {
 #define VLY_MODULATOR(tau, interval) +1
 #include VLY_PLASTICITY_TABLE
     };
+    enum { /* 1: a rule of windows */
+           window = 0
+#define VLY_WINDOW() +1
+#include VLY_PLASTICITY_TABLE
+    };
     enum { /* traces of the source, at most 2 */
            n_source = 0
 #define VLY_TRACE(side, index, param) +RULE_SIDE_##side

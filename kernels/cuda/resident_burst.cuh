@@ -25,10 +25,6 @@ update_block(const vly_cuda_view &view, const vly_cuda_resident &resident,
     if constexpr (KEEP) {
         neuron_update<MODEL, true>(view, block, burst, threadIdx.x, base,
                                    neuron);
-#if RESIDENT_LEARNS
-        if (neuron->fired != 0)
-            learner_fired(learner, burst, neuron->id, threadIdx.x);
-#endif
     } else {
         for (uint32_t low = 0; low < resident.slice; low += blockDim.x) {
             const uint32_t number = low + threadIdx.x;
@@ -43,7 +39,7 @@ update_block(const vly_cuda_view &view, const vly_cuda_resident &resident,
 #if RESIDENT_LEARNS
             if (neuron->fired != 0) {
                 learner_fired(learner, burst, neuron->id, number);
-                learner_check(learner, k, neuron->id, number);
+                learner_follow_up(learner, k, neuron->id, number, NO_FETCH);
             }
 #endif
             neuron_account(view, burst, neuron);
@@ -103,11 +99,16 @@ exchange(const vly_cuda_view &view, const vly_cuda_resident &resident,
             end_phase(shared, 1);
     }
 #if RESIDENT_LEARNS
+    if (KEEP && arrivals == NOTHING_LEARNS) {
+        if (roles.updates && neuron->fired != 0)
+            learner_fired(learner, burst, neuron->id, threadIdx.x);
+        if (is_full)
+            __syncthreads();
+    }
     learner_make_room(learner, burst, k, is_full);
     if (KEEP && roles.updates && neuron->fired != 0) {
-        learner_fetch(learner, neuron->id,
-                      (uint32_t)(shared->head - shared->log_from));
-        learner_check(learner, k, neuron->id, threadIdx.x);
+        learner_follow_up(learner, k, neuron->id, threadIdx.x,
+                          (uint32_t)(shared->head - shared->log_from));
     }
     if (roles.keeps)
         learner_follow(learner, k);
@@ -127,7 +128,7 @@ exchange(const vly_cuda_view &view, const vly_cuda_resident &resident,
 #if RESIDENT_LEARNS
     if (arrivals != NOTHING_LEARNS)
         learner_deliver(view, resident, block, learner, burst + 1, arrivals,
-                        KEEP, false);
+                        KEEP, false, nullptr, 0);
 #endif
     if (roles.waits)
         receive_mail<KEEP>(resident, block, tag, blockDim.x - 1 - threadIdx.x);

@@ -155,16 +155,19 @@ static __device__ void learner_flush(const resident_learner &learner,
         const vly_cuda_learning &l = learner.maps->list[p];
         if ((l.flags & VLY_CUDA_LEARNING_FROZEN) == 0)
             learner_visit({learner.place, p, burst, 0, l.n_sources,
-                           threadIdx.x / 32, blockDim.x / 32, NO_INPUT});
+                           threadIdx.x / 32, blockDim.x / 32, NO_INPUT, nullptr,
+                           0});
     }
 }
 
 /* What arrives in `burst`, whose accumulators are those of `slot`. late: by
- * all threads, not while mail is in flight. */
+ * all threads, not while mail is in flight; list: the first n_list spikes of
+ * the burst before. */
 static __device__ void
 learner_deliver(const vly_cuda_view &view, const vly_cuda_resident &resident,
                 const resident_block &block, const resident_learner &learner,
-                uint64_t burst, uint32_t slot, bool keep, bool late)
+                uint64_t burst, uint32_t slot, bool keep, bool late,
+                const uint32_t *list, uint32_t n_list)
 {
     for (uint32_t p = 0; p < learner.maps->n; p++) {
         const vly_cuda_learning &l = learner.maps->list[p];
@@ -179,7 +182,8 @@ learner_deliver(const vly_cuda_view &view, const vly_cuda_resident &resident,
             learner_visit({learner.place, p, (uint32_t)burst,
                            learner.starts[from], block.counts[from],
                            warps.group, warps.n_groups,
-                           learner.ring + slot * resident.slice});
+                           learner.ring + slot * resident.slice, list,
+                           delay == 1 ? n_list : 0});
     }
 }
 
@@ -230,46 +234,44 @@ static __device__ __forceinline__ void fetch_bytes(const void *from, uint64_t n)
 #endif
 }
 
-/* Neuron id fired, and n_spikes neurons in the burst before: what all blocks
- * will read when the spike arrives comes out of memory while it is on its way,
- * unless there is too much. */
+#define NO_FETCH 0xffffffffu
+
+/* After learner_fired, in burst k of a launch; n_spikes neurons fired in the
+ * burst before, or NO_FETCH. A spike may overwrite an entry of a ring only if
+ * all synapses have seen the one after it; the flush comes after the next
+ * burst's spikes. What all blocks will read when the spike arrives comes out of
+ * memory while it is on its way, unless there is too much. All that is read
+ * here is asked for at once, since the block waits for these threads. */
 static __device__ __forceinline__ void
-learner_fetch(const resident_learner &learner, uint32_t id, uint32_t n_spikes)
+learner_follow_up(const resident_learner &learner, uint32_t k, uint32_t id,
+                  uint32_t number, uint32_t n_spikes)
 {
     for (uint32_t p = 0; p < learner.maps->n; p++) {
         const vly_cuda_learning &l = learner.maps->list[p];
         const vly_cuda_learner &part = learner.maps->blocks[p];
-        const uint32_t k = id - l.source_first;
-        if (k >= l.n_sources || n_spikes > part.most_fetched)
-            continue;
-        const uint64_t row = __ldg(l.row + k);
-        const uint64_t n = __ldg(l.row + k + 1) - row;
-        if (n == 0) /* no bytes are no hint */
-            continue;
-        fetch_bytes(part.source + (uint64_t)k * (gridDim.x + 1),
-                    (gridDim.x + 1) * sizeof *part.source);
-        fetch_bytes(part.number + row, n * sizeof *part.number);
-        fetch_bytes(part.master + row, n * sizeof *part.master);
-    }
-}
-
-/* After learner_fired. A spike may overwrite an entry only if all synapses have
- * seen the one after it; the flush comes after the next burst's spikes. */
-static __device__ __forceinline__ void
-learner_check(const resident_learner &learner, uint32_t k, uint32_t id,
-              uint32_t number)
-{
-    for (uint32_t p = 0; p < learner.maps->n; p++) {
-        const vly_cuda_learning &l = learner.maps->list[p];
         const uint32_t i = id - l.target_first;
-        if (i >= l.n_targets)
-            continue;
-        const uint32_t count =
-            near_of(learner, learner.maps->blocks[p], number)[learner.size - 1]
-                .z;
-        const uint32_t old = __ldcg(l.post + (uint64_t)i * (l.mask + 1) +
-                                    ((count + 2) & l.mask));
-        if ((int32_t)(old - learner.flushed[0]) >= 0)
+        const uint32_t s = id - l.source_first;
+        const bool fetches = s < l.n_sources && n_spikes <= part.most_fetched;
+        uint64_t row = 0;
+        uint64_t end = 0;
+        uint32_t old = 0;
+        if (fetches) {
+            row = __ldg(l.row + s);
+            end = __ldg(l.row + s + 1);
+        }
+        if (i < l.n_targets) {
+            const uint32_t count =
+                near_of(learner, part, number)[learner.size - 1].z;
+            old = __ldcg(l.post + (uint64_t)i * (l.mask + 1) +
+                         ((count + 2) & l.mask));
+        }
+        if (end > row) { /* no bytes are no hint */
+            fetch_bytes(part.source + (uint64_t)s * (gridDim.x + 1),
+                        (gridDim.x + 1) * sizeof *part.source);
+            fetch_bytes(part.number + row, (end - row) * sizeof *part.number);
+            fetch_bytes(part.master + row, (end - row) * sizeof *part.master);
+        }
+        if (i < l.n_targets && (int32_t)(old - learner.flushed[0]) >= 0)
             learner.full[k & 1] = 1;
     }
 }

@@ -42,7 +42,7 @@ static __global__ void __launch_bounds__(THREADS, 1)
     learner_load(view, launch, block, learner);
     if (at.more)
         learner_deliver(view, resident, block, learner, launch.burst, at.slot,
-                        KEEP, true);
+                        KEEP, true, nullptr, 0);
     __syncthreads();
 #else
     const resident_learner learner = {};
@@ -68,6 +68,12 @@ static __global__ void __launch_bounds__(THREADS, 1)
         if (roles.updates)
             update_block<MODEL, KEEP>(view, resident, block, learner, burst,
                                       at.k, at.base, &neuron, &n_events);
+#if RESIDENT_LEARNS
+        /* before what arrives is delivered; else it comes after the mail */
+        if (KEEP && roles.updates && neuron.fired != 0 &&
+            arrivals != NOTHING_LEARNS)
+            learner_fired(learner, burst, neuron.id, threadIdx.x);
+#endif
         exchange<KEEP>(view, resident, block, learner, roles, burst, at.k,
                        at.base, at.n_before, is_logged(resident, at), arrivals,
                        &neuron);
@@ -77,7 +83,8 @@ static __global__ void __launch_bounds__(THREADS, 1)
 #if RESIDENT_LEARNS
         if (at.more && arrivals == NOTHING_LEARNS) {
             learner_deliver(view, resident, block, learner, burst + 1, at.slot,
-                            KEEP, true);
+                            KEEP, true, shared->list[(resident.tag + at.k) & 1],
+                            at.n_before);
             __syncthreads();
         }
 #endif

@@ -112,19 +112,28 @@ learner_fold_ring(const vly_cuda_learning &l, const plastic_rule<RULE> &rule,
     return m;
 }
 
-/* As learning_fold; the newest spike is to be folded in. One loop, since a
- * burst runs each instruction once or twice: what costs is to fetch it. */
+/* As learning_fold; four: the last spikes, of which the newest is to be folded
+ * in. One loop, since a burst runs each instruction once or twice: what costs
+ * is to fetch it. */
 template <int RULE>
 static __device__ __forceinline__ int32_t
 learner_fold(const vly_cuda_learning &l, const plastic_rule<RULE> &rule,
              const learning_row &row, uint32_t near, uint32_t n_near,
-             uint32_t burst, uint32_t i, uint32_t count, int32_t m)
+             uint4 four, uint32_t burst, uint32_t i, uint32_t count, int32_t m)
 {
     uint32_t n = 1;
-    while (n < n_near && (int32_t)(burst - near_burst(near, n)) <= row.oldest)
-        n++;
-    if (n == n_near)
-        m = learner_fold_ring<RULE>(l, rule, row, n_near, burst, i, count, m);
+    n += (int32_t)(burst - four.y) <= row.oldest;
+    n += (int32_t)(burst - four.z) <= row.oldest;
+    n += (int32_t)(burst - four.w) <= row.oldest;
+    if (n == 4) {
+#pragma unroll 1
+        while (n < n_near &&
+               (int32_t)(burst - near_burst(near, n)) <= row.oldest)
+            n++;
+        if (n == n_near)
+            m = learner_fold_ring<RULE>(l, rule, row, n_near, burst, i, count,
+                                        m);
+    }
 #pragma unroll 1
     while (n-- > 0) {
         const int32_t age = (int32_t)(burst - near_burst(near, n));
@@ -165,7 +174,6 @@ struct learner_sources {
     uint32_t at;      /* its place in the map, less start */
     uint32_t arrived; /* age of the last arrival */
     float before[2];  /* traces before the last arrival */
-    float x[2];       /* and before this one */
     uint32_t n;       /* sources; the same for all threads */
     uint32_t total;   /* synapses; the same for all threads */
 };
@@ -185,25 +193,50 @@ static __device__ __forceinline__ uint32_t nth_bit(uint32_t bits, uint32_t n)
     return at;
 }
 
-/* Each thread has a source with this number of synapses, or 0: sources without
- * synapses are left out, the others numbered. */
+/* The numbers of the threads, those with the largest keys (27 bits) first. */
+static __device__ __forceinline__ uint32_t sort_threads(uint32_t key)
+{
+    const uint32_t lane = threadIdx.x % 32;
+    key = key << 5 | lane;
+#pragma unroll
+    for (uint32_t size = 2; size <= 32; size *= 2)
+#pragma unroll
+        for (uint32_t d = size / 2; d > 0; d /= 2) {
+            const uint32_t other = __shfl_xor_sync(0xffffffffu, key, d);
+            const bool larger = ((lane & d) == 0) == ((lane & size) == 0);
+            key = larger ? max(key, other) : min(key, other);
+        }
+    return key % 32;
+}
+
+/* Each thread has a source with this number of synapses, or 0, and spikes of
+ * targets in so many bursts are to be folded into them. Sources without
+ * synapses are left out, the others numbered. If a warp takes its synapses in
+ * several groups, those with the most bursts come first: a group waits for the
+ * synapse that folds most, so synapses with like numbers of spikes should be
+ * together. */
 template <int RULE>
 static __device__ __forceinline__ void
-number_synapses(learner_sources *sources, uint32_t at, uint32_t n_synapses)
+number_synapses(learner_sources *sources, uint32_t at, uint32_t n_synapses,
+                int32_t n_bursts)
 {
     const uint32_t all = 0xffffffffu;
     const uint32_t lane = threadIdx.x % 32;
     const uint32_t filled = __ballot_sync(all, n_synapses != 0);
-    const uint32_t from = nth_bit(filled, lane) % 32;
+    uint32_t from = 0;
+    if (__reduce_add_sync(all, n_synapses) > 32) {
+        const uint32_t key = (uint32_t)min(max(n_bursts, 0), (1 << 27) - 2) + 1;
+        from = sort_threads(n_synapses != 0 ? key : 0);
+    } else {
+        from = nth_bit(filled, lane) % 32;
+    }
     sources->n = (uint32_t)__popc(filled);
     n_synapses = __shfl_sync(all, n_synapses, from);
     n_synapses = lane < sources->n ? n_synapses : 0;
     sources->at = __shfl_sync(all, at, from);
     sources->arrived = __shfl_sync(all, sources->arrived, from);
-    for (int t = 0; t < plastic_rule<RULE>::n_source; t++) {
+    for (int t = 0; t < plastic_rule<RULE>::n_source; t++)
         sources->before[t] = __shfl_sync(all, sources->before[t], from);
-        sources->x[t] = __shfl_sync(all, sources->x[t], from);
-    }
     uint32_t sum = n_synapses;
 #pragma unroll
     for (uint32_t d = 1; d < 32; d *= 2) {
@@ -257,13 +290,12 @@ row_of_source(const vly_cuda_learning &l, const learner_sources &sources,
     learning_row row;
     row.arrived = __shfl_sync(all, sources.arrived, source);
     for (int t = 0; t < 2; t++) {
-        row.before[t] = 0;
-        row.x[t] = 0;
-        if (t < plastic_rule<RULE>::n_source) {
-            row.before[t] = __shfl_sync(all, sources.before[t], source);
-            row.x[t] = __shfl_sync(all, sources.x[t], source);
-        }
+        row.before[t] = t < plastic_rule<RULE>::n_source
+                            ? __shfl_sync(all, sources.before[t], source)
+                            : 0;
         row.after[t] = learning_after(l, row.before[t]);
+        /* less than to hand it over, where a rule does not need it */
+        row.x[t] = learning_decay(l.source[t], row.after[t], row.arrived);
     }
     learning_bounds(l, &row, youngest, oldest);
     return row;
@@ -281,7 +313,22 @@ struct learner_task {
     uint32_t warp;  /* of those that share the work ... */
     uint32_t n_warps;
     uint32_t input; /* accumulators of the burst, or NO_INPUT: a flush */
+    const uint32_t
+        *list;       /* entries of the first spikes, which are in the log */
+    uint32_t n_list; /* too, but farther away */
 };
+
+/* The source of spike number i, or in a flush source i, less the first one. */
+static __device__ __forceinline__ uint32_t
+source_of(const resident_learner &learner, const learner_task &task,
+          uint32_t first, uint32_t i)
+{
+    if (task.input == NO_INPUT)
+        return i;
+    if (i < task.n_list)
+        return (task.list[i] & ID_MASK) - first;
+    return learner.log[(task.start + i) & learner.maps->log_mask] - first;
+}
 
 /* The warp takes n spikes from number `first` on. Each thread reads the source
  * of its spike and writes down the arrival. All threads of the warp. */
@@ -294,13 +341,11 @@ take_sources(const vly_cuda_learning &l, const vly_cuda_learner &part,
     const uint32_t lane = threadIdx.x % 32;
     uint32_t k = 0xffffffffu;
     if (lane < n)
-        k = task.input == NO_INPUT ? first + lane
-                                   : learner.log[(task.start + first + lane) &
-                                                 learner.maps->log_mask] -
-                                         l.source_first;
+        k = source_of(learner, task, l.source_first, first + lane);
     learner_sources sources;
     uint32_t at = 0;
     uint32_t n_synapses = 0;
+    int32_t n_bursts = 0;
     memset(&sources, 0, sizeof sources);
     if (k < l.n_sources) {
         /* the next one says where it ends */
@@ -317,13 +362,12 @@ take_sources(const vly_cuda_learning &l, const vly_cuda_learner &part,
                                                vly_bits(row.x[1]), at));
         else if (row.youngest > row.oldest)
             n_synapses = 0;
+        n_bursts = row.oldest - row.youngest + 1;
         sources.arrived = row.arrived;
-        for (int t = 0; t < 2; t++) {
+        for (int t = 0; t < 2; t++)
             sources.before[t] = row.before[t];
-            sources.x[t] = row.x[t];
-        }
     }
-    number_synapses<RULE>(&sources, at, n_synapses);
+    number_synapses<RULE>(&sources, at, n_synapses, n_bursts);
     return sources;
 }
 
@@ -340,16 +384,17 @@ learner_arrival(const vly_cuda_learning &l, const plastic_rule<RULE> &rule,
     int32_t m = synapse.m;
     if ((l.flags & VLY_CUDA_LEARNING_FROZEN) == 0) {
         const uint32_t known = near + size * synapse.number;
+        const uint4 four = dynamic[known];            /* newest spikes */
         const uint4 tail = dynamic[known + size - 1]; /* traces, count */
         const uint32_t i = target_index(l, synapse.number);
-        const uint32_t last = *(const uint32_t *)(dynamic + known);
         const uint32_t n_near = 4 * (size - 1);
-        if (row.youngest <= row.oldest && (int32_t)(burst - last) <= row.oldest)
-            m = learner_fold<RULE>(l, rule, row, known, n_near, burst, i,
+        if (row.youngest <= row.oldest &&
+            (int32_t)(burst - four.x) <= row.oldest)
+            m = learner_fold<RULE>(l, rule, row, known, n_near, four, burst, i,
                                    tail.z, m);
         if (DELIVERS) {
             float y[2];
-            learner_target(l, last, tail, known, n_near, burst, i, y);
+            learner_target(l, four.x, tail, known, n_near, burst, i, y);
             m = rule.pre(m, row.x, y[0], y[1]);
         }
         if (m != synapse.m)
@@ -402,6 +447,21 @@ learner_rows(const vly_cuda_learning &l, const vly_cuda_learner &part,
     }
 }
 
+/* Nets with other rules have plan global (vly_cuda_learners_unfit). */
+template <int RULE>
+static __device__ __forceinline__ void
+learner_visit_by(const vly_cuda_learning &l, const vly_cuda_learner &part,
+                 const resident_learner &learner, const learner_task &task)
+{
+    if constexpr (plastic_rule<RULE>::eligible == 0 &&
+                  plastic_rule<RULE>::window == 0) {
+        if (task.input != NO_INPUT)
+            learner_rows<RULE, true>(l, part, learner, task);
+        else
+            learner_rows<RULE, false>(l, part, learner, task);
+    }
+}
+
 /* A function of its own, called from several places: what all rules need does
  * not fit into the cache of instructions several times. */
 static __device__ __noinline__ void learner_visit(const learner_task task)
@@ -419,18 +479,12 @@ static __device__ __noinline__ void learner_visit(const learner_task task)
     switch (l.rule) {
 #define VLY_EACH_PLASTICITY(id)                                                \
     case VLY_CUDA_RULE_##id:                                                   \
-        if (task.input != NO_INPUT)                                            \
-            learner_rows<VLY_CUDA_RULE_##id, true>(l, part, learner, task);    \
-        else                                                                   \
-            learner_rows<VLY_CUDA_RULE_##id, false>(l, part, learner, task);   \
+        learner_visit_by<VLY_CUDA_RULE_##id>(l, part, learner, task);          \
         break;
 #include "kernels/rules/plasticity.def"
 #if VLY_CUDA_USERS_RULES
     case VLY_CUDA_RULE_USERS:
-        if (task.input != NO_INPUT)
-            learner_rows<VLY_CUDA_RULE_USERS, true>(l, part, learner, task);
-        else
-            learner_rows<VLY_CUDA_RULE_USERS, false>(l, part, learner, task);
+        learner_visit_by<VLY_CUDA_RULE_USERS>(l, part, learner, task);
         break;
 #endif
     }

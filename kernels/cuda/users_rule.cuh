@@ -56,7 +56,7 @@ users_rule_step(const vly_cuda_users_rule &rule, uint32_t post, int32_t m,
 }
 
 template <> struct plastic_rule<VLY_CUDA_RULE_USERS> {
-    enum { eligible = 0, n_source = 2 };
+    enum { eligible = 0, window = 0, n_source = 2 };
     const vly_cuda_users_rule &rule;
     __device__ __forceinline__ explicit plastic_rule(const uint32_t *coefs)
         : rule(*(const vly_cuda_users_rule *)coefs)

@@ -36,6 +36,15 @@ static inline uint32_t __reduce_or_sync(uint32_t, uint32_t value)
     return all;
 }
 
+static inline uint32_t __reduce_add_sync(uint32_t, uint32_t value)
+{
+    const emulated_words<uint32_t> words = emulated_share(value);
+    uint32_t sum = 0;
+    for (uint32_t i = 0; i < 32; i++)
+        sum += words[i];
+    return sum;
+}
+
 static inline uint32_t __match_any_sync(uint32_t, uint32_t value)
 {
     const emulated_words<uint32_t> words = emulated_share(value);
