@@ -201,6 +201,7 @@ static vly_status read_all(vly_reader *reader)
     VLY_TRY(vly_records_read(reader));
     VLY_TRY(vly_genome_resolve(reader));
     VLY_TRY(vly_areas_drop(reader));
+    VLY_TRY(vly_recorded_models_take(reader));
     status = vly_genome_make_hash(reader->genome);
     if (status != VLY_OK)
         return vly_reader_nomem(reader, 0, "the hash of the genome");

@@ -71,6 +71,9 @@ typedef struct vly_area {
     char *name;
     char *model_name; /* [model.NAME] or the model's own id */
     const vly_model_info *model;
+    const vly_model_info *recorded; /* the same model with sums of what arrives,
+                                     * if a [[record]] wants its input: held,
+                                     * and `model` too once all is read; NULL */
     const char *generator; /* of a generator area: its kind; it is built from
                             * its model and one stimulus */
     uint32_t n_neurons;
@@ -336,21 +339,23 @@ typedef struct vly_stimulus {
 typedef enum vly_record_kind {
     VLY_RECORD_SPIKES,
     VLY_RECORD_FIELDS,
-    VLY_RECORD_RATES
+    VLY_RECORD_RATES,
+    VLY_RECORD_INPUT
 } vly_record_kind;
 
-/* One [[record]] of one area, and of one field. */
+/* One [[record]] of one area, and of one field or port. */
 typedef struct vly_record {
     vly_record_kind kind;
     uint32_t area;
-    uint32_t group;    /* fields, rates: which [[record]] of them, from 1 */
-    uint32_t field;    /* fields: of the area's model */
+    uint32_t group;    /* which [[record]] of those with samples, from 1 */
+    uint32_t field;    /* fields: of the area's model; input: of its model with
+                        * sums, the sum of a port, then its residual */
     bool by_neuron;    /* rates: a rate a neuron, not their mean */
-    uint64_t interval; /* fields, rates: bursts between two samples */
+    uint64_t interval; /* bursts between two samples */
     uint64_t offset;   /* fields: a sample after offset + k * interval bursts */
     uint64_t start;    /* spikes of bursts [start, stop); samples after start */
     uint64_t stop;     /* to stop bursts; UINT64_MAX: to the end. Intervals of
-                        * rates begin at start */
+                        * rates and input begin at start */
     uint32_t *neurons; /* [n_neurons] ascending, in the area; NULL: all */
     uint32_t n_neurons;
     vly_origin origin;

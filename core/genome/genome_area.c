@@ -165,6 +165,7 @@ void vly_area_deinit(vly_area *area)
         vly_value_deinit(&area->fields[i]);
     for (uint32_t i = 0; i < 3; i++)
         vly_value_deinit(&area->positions[i]);
+    vly_model_drop(area->recorded);
     vly_free(area->params);
     vly_free(area->fields);
     vly_free(area->name);

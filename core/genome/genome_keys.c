@@ -69,6 +69,9 @@ const vly_key vly_keys_neuron[] = {
      "steps of a burst, 1 to 16, each of dt/substeps"},
     {"input", VLY_FORM_TEXT,
      "parameter that dc stimuli add to; default i_e, if there is one"},
+    {"record_input", VLY_FORM_BOOL,
+     "fields input_PORT (input of one port) with sums of all that has arrived, "
+     "as a [[record]] of input makes them; default false"},
     END};
 
 const vly_key vly_keys_synapse[] = {
@@ -291,14 +294,14 @@ const vly_key vly_keys_except[] = {
     }
 
 const vly_key vly_keys_record[] = {
-    {"what", VLY_FORM_KIND, "spikes, rates, fields, or weights"},
+    {"what", VLY_FORM_KIND, "spikes, rates, fields, input, or weights"},
     {"from", VLY_FORM_AREAS, "areas, or parts as \"E[0:100]\""},
     {"neurons", VLY_FORM_INDEXES, "indexes in the area; default all"},
     RECORD_WINDOW,
     END};
 
 const vly_key vly_keys_record_fields[] = {
-    {"what", VLY_FORM_KIND, "spikes, rates, fields, or weights"},
+    {"what", VLY_FORM_KIND, "spikes, rates, fields, input, or weights"},
     {"from", VLY_FORM_AREAS, "areas, or parts as \"E[0:100]\""},
     {"fields", VLY_FORM_AREAS, "of the model, as v_mv or i_*: one or a list"},
     {"neurons", VLY_FORM_INDEXES, "indexes in the area; default all"},
@@ -313,7 +316,7 @@ const vly_key vly_keys_record_fields[] = {
     END};
 
 const vly_key vly_keys_record_rates[] = {
-    {"what", VLY_FORM_KIND, "spikes, rates, fields, or weights"},
+    {"what", VLY_FORM_KIND, "spikes, rates, fields, input, or weights"},
     {"from", VLY_FORM_AREAS, "areas, or parts as \"E[0:100]\""},
     {"by", VLY_FORM_KIND,
      "mean rate of the neurons of each area (\"area\", the default), or a rate "
@@ -326,8 +329,19 @@ const vly_key vly_keys_record_rates[] = {
     RECORD_WINDOW,
     END};
 
+const vly_key vly_keys_record_input[] = {
+    {"what", VLY_FORM_KIND, "spikes, rates, fields, input, or weights"},
+    {"from", VLY_FORM_AREAS, "areas, or parts as \"E[0:100]\""},
+    {"neurons", VLY_FORM_INDEXES, "indexes in the area; default all"},
+    {"interval_ms", VLY_FORM_NUMBER,
+     "for each port, the sum of the weights of all that arrived in each such "
+     "interval from the start on, in the unit of the port; default 1"},
+    {"interval_bursts", VLY_FORM_WHOLE, "the same in bursts"},
+    RECORD_WINDOW,
+    END};
+
 const vly_key vly_keys_record_weights[] = {
-    {"what", VLY_FORM_KIND, "spikes, rates, fields, or weights"},
+    {"what", VLY_FORM_KIND, "spikes, rates, fields, input, or weights"},
     {"map", VLY_FORM_TEXT, "id of a map with plasticity, or \"map:N\""},
     {"first", VLY_FORM_WHOLE,
      "synapse of the map, from 0, in the order of its pairs of areas, sources, "
@@ -395,6 +409,7 @@ const vly_key_section vly_key_sections[] = {
     {"record.spikes", "[[record]]", vly_keys_record, false, false},
     {"record.rates", "[[record]]", vly_keys_record_rates, false, false},
     {"record.fields", "[[record]]", vly_keys_record_fields, false, false},
+    {"record.input", "[[record]]", vly_keys_record_input, false, false},
     {"record.weights", "[[record]]", vly_keys_record_weights, false, false},
     {NULL, NULL, NULL, false, false}};
 

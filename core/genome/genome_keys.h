@@ -95,6 +95,7 @@ extern const vly_key vly_keys_use[];
 extern const vly_key vly_keys_record[];
 extern const vly_key vly_keys_record_fields[];
 extern const vly_key vly_keys_record_rates[];
+extern const vly_key vly_keys_record_input[];
 extern const vly_key vly_keys_record_weights[];
 extern const vly_key vly_keys_value[]; /* distribution and draw */
 extern const vly_key vly_keys_distribution[];

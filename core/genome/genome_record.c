@@ -15,6 +15,7 @@
 #include "genome/genome_generator.h"
 #include "genome/genome_stimulus.h"
 #include "genome/genome_value.h"
+#include "genome/written_model.h"
 
 #define INTERVAL_MS 1.0 /* the default of a NEST multimeter */
 
@@ -212,10 +213,12 @@ static vly_status refuse_generators(vly_reader *reader,
 {
     for (uint32_t i = 0; i < entry->areas.n; i++)
         if (vly_generator_is(reader, entry->areas.areas[i]))
-            return vly_reader_fail_key(reader, entry->node,
-                                       "a [[record]] of fields from %s, wanted "
-                                       "another area: a generator has none",
-                                       area_of(reader, entry, i)->name);
+            return vly_reader_fail_key(
+                reader, entry->node,
+                "a [[record]] of %s from %s, wanted another area: a generator "
+                "has none",
+                entry->kind == VLY_RECORD_INPUT ? "input" : "fields",
+                area_of(reader, entry, i)->name);
     return VLY_OK;
 }
 
@@ -301,6 +304,54 @@ out:
     return status;
 }
 
+/* ---- input ------------------------------------------------------------- */
+
+/* The sum of input with this name of an area's model; UINT32_MAX: it has none.
+ */
+static uint32_t find_sum(const vly_area *area, const char *name)
+{
+    const vly_model_info *model = area->recorded;
+    for (uint32_t port = 0; port < model->n_ports; port++) {
+        const uint32_t field = vly_model_sum(model, port);
+        if (strcmp(model->fields[field].name, name) == 0)
+            return field;
+    }
+    return UINT32_MAX;
+}
+
+/* Sums of one name together, since they go to one file. */
+static vly_status add_sums(vly_reader *reader, const record_entry *entry,
+                           uint32_t first, const char *name)
+{
+    vly_status status = VLY_OK;
+    for (uint32_t i = 0; i < first; i++)
+        if (find_sum(area_of(reader, entry, i), name) != UINT32_MAX)
+            return VLY_OK; /* added with that area */
+    for (uint32_t i = first; i < entry->areas.n; i++) {
+        const uint32_t field = find_sum(area_of(reader, entry, i), name);
+        if (field != UINT32_MAX)
+            VLY_TRY(add(reader, entry, i, field));
+    }
+out:
+    return status;
+}
+
+static vly_status add_inputs(vly_reader *reader, const record_entry *entry)
+{
+    vly_status status = VLY_OK;
+    VLY_TRY(refuse_generators(reader, entry));
+    VLY_TRY(vly_record_models(reader, entry->node, &entry->areas));
+    for (uint32_t i = 0; i < entry->areas.n; i++) {
+        const vly_model_info *model = area_of(reader, entry, i)->recorded;
+        for (uint32_t port = 0; port < model->n_ports; port++)
+            VLY_TRY(
+                add_sums(reader, entry, i,
+                         model->fields[vly_model_sum(model, port)].name));
+    }
+out:
+    return status;
+}
+
 /* ---- all --------------------------------------------------------------- */
 
 /* start, stop and offset */
@@ -324,13 +375,13 @@ out:
     return status;
 }
 
-/* A sample is of a number of bursts that are done, never of 0; a rate is of the
- * interval before it, which begins at the start or later. */
+/* A sample is of a number of bursts that are done, never of 0; a rate or an
+ * input is of the interval before it, which begins at the start or later. */
 static vly_status check_samples(vly_reader *reader, const record_entry *entry)
 {
     const uint64_t interval = entry->interval;
     uint64_t first = entry->offset ? entry->offset : interval;
-    if (entry->kind == VLY_RECORD_RATES)
+    if (entry->kind != VLY_RECORD_FIELDS)
         first = entry->start + interval;
     else if (first < entry->start)
         first += (entry->start - first + interval - 1) / interval * interval;
@@ -377,6 +428,7 @@ static const struct record_form {
                            "from = areas and fields = names"},
     [VLY_RECORD_RATES] = {"rates", vly_keys_record_rates,
                           "from = areas and interval_ms or interval_bursts"},
+    [VLY_RECORD_INPUT] = {"input", vly_keys_record_input, "from = areas"},
 };
 
 enum { N_FORMS = sizeof forms / sizeof forms[0] };
@@ -393,12 +445,9 @@ static vly_status read_kind(vly_reader *reader, record_entry *entry)
         }
     if (!what)
         return VLY_OK;
-    if (what->kind == VLY_TOML_STRING && strcmp(what->u.string, "input") == 0)
-        return vly_reader_wrong(reader, what, "what",
-                                "\"fields\" and a [neuron] that adds up what "
-                                "arrives at its ports: `volley new ports`");
     return vly_reader_wrong(reader, what, "what",
-                            "\"spikes\", \"rates\", \"fields\" or \"weights\"");
+                            "\"spikes\", \"rates\", \"fields\", \"input\" or "
+                            "\"weights\"");
 }
 
 /* Keys without which nothing can be recorded. */
@@ -448,6 +497,8 @@ static vly_status add_all(vly_reader *reader, record_entry *entry,
     }
     if (entry->kind == VLY_RECORD_FIELDS)
         return add_fields(reader, entry);
+    if (entry->kind == VLY_RECORD_INPUT)
+        return add_inputs(reader, entry);
     for (uint32_t i = 0; i < entry->areas.n; i++)
         VLY_TRY(add(reader, entry, i, 0));
 out:

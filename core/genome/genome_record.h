@@ -25,6 +25,16 @@ vly_status vly_record_interval(vly_reader *reader, const vly_toml_node *node,
 vly_status vly_record_ends(vly_reader *reader, const vly_toml_node *node,
                            bool means, vly_end_list *list);
 
+/* ---- genome_record_input.c: what = "input" ------------------------------ */
+
+/* Gives each of the areas its model with sums of what arrives.
+ * Errors  E_PARSE it cannot have them */
+vly_status vly_record_models(vly_reader *reader, const vly_toml_node *node,
+                             const vly_area_list *areas);
+/* The areas run these models from now on. Everything else was read with the
+ * models as they are written. */
+vly_status vly_recorded_models_take(vly_reader *reader);
+
 /* ---- genome_record_weights.c: what = "weights" ------------------------- */
 
 vly_status vly_weight_record_read(vly_reader *reader,

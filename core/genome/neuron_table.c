@@ -167,6 +167,7 @@ static vly_status parts_read(vly_reader *reader, const vly_toml_node *node,
                                         parts[i].to));
     }
     const vly_toml_node *substeps = vly_toml_get(node, "substeps");
+    const vly_toml_node *sums = vly_toml_get(node, "record_input");
     uint64_t n_substeps = 0;
     if (substeps) {
         VLY_TRY(vly_value_whole(reader, substeps, "substeps", 1,
@@ -174,6 +175,9 @@ static vly_status parts_read(vly_reader *reader, const vly_toml_node *node,
         to->substeps = (uint32_t)n_substeps;
         to->substeps_place = substeps;
     }
+    if (sums)
+        VLY_TRY(vly_reader_bool(reader, sums, "record_input", &to->sums));
+    to->sums_place = sums;
     VLY_TRY(vly_table_names_read(reader, node, "neuron", "param", true,
                                  &to->params, &to->n_params));
     VLY_TRY(vly_table_names_read(reader, node, "neuron", "port", false,
@@ -391,6 +395,10 @@ static void put_node(text *to, const vly_toml_node *node)
             put_node(to, &node->u.children[i]);
         }
         put(to, node->kind == VLY_TOML_TABLE ? "}" : "]", 1);
+        return;
+    case VLY_TOML_BOOL:
+        put(to, node->u.boolean ? "true" : "false",
+            node->u.boolean ? 4 : 5);
         return;
     default: /* numbers: other kinds were refused */
         vly_toml_print_number(node->kind == VLY_TOML_INTEGER

@@ -41,7 +41,16 @@ static void put_parts(vly_text *text, const vly_genome *genome,
     }
 }
 
-/* The areas of [[record]] fields or rates; as parts where their neurons differ.
+/* Input has a record for each port of an area. */
+static bool is_repeated(const vly_record *first, uint32_t a)
+{
+    for (uint32_t b = 0; first->kind == VLY_RECORD_INPUT && b < a; b++)
+        if (first[b].area == first[a].area)
+            return true;
+    return false;
+}
+
+/* The areas of a [[record]] with samples; as parts where their neurons differ.
  * *all: all have the same list, which is not written here. */
 static void put_areas(vly_text *text, const vly_genome *genome,
                       const vly_record *first, uint32_t n, bool *all)
@@ -51,6 +60,8 @@ static void put_areas(vly_text *text, const vly_genome *genome,
         *all = *all && same_neurons(first, &first[a]);
     for (uint32_t a = 0; a < n; a++) {
         const vly_record *record = &first[a];
+        if (is_repeated(first, a))
+            continue;
         vly_text_put(text, "%s", a ? ", " : "");
         if (*all)
             put_name(text, true, genome->areas[record->area].name);
@@ -69,28 +80,31 @@ static void put_field_names(vly_text *text, const vly_genome *genome,
     vly_text_put(text, "]\n");
 }
 
-/* One [[record]] of fields or rates: each field is written with all areas, in
- * their order. Returns the number of records. */
+/* One [[record]] with samples: each field is written with all areas, in their
+ * order. Returns the number of records. */
 static uint32_t resolve_samples(vly_text *text, const vly_genome *genome,
                                 const vly_record *first, uint32_t n_left,
                                 bool *all)
 {
-    const bool fields = first->kind == VLY_RECORD_FIELDS;
+    static const char *const words[] = {[VLY_RECORD_FIELDS] = "fields",
+                                        [VLY_RECORD_RATES] = "rates",
+                                        [VLY_RECORD_INPUT] = "input"};
     uint32_t n = 0;
     uint32_t n_areas = 0;
     while (n < n_left && first[n].kind == first->kind &&
            first[n].group == first->group)
         n++;
-    while (n_areas < n && (n_areas == 0 || first[n_areas].area != first->area))
+    while (n_areas < n && (n_areas == 0 || first->kind == VLY_RECORD_INPUT ||
+                           first[n_areas].area != first->area))
         n_areas++;
     vly_text_put(text, "\n[[record]]\nwhat = \"%s\"\nfrom = [",
-                 fields ? "fields" : "rates");
+                 words[first->kind]);
     put_areas(text, genome, first, n_areas, all);
     vly_text_put(text, "]");
     vly_text_origin(text, &first->origin, NULL);
-    if (fields)
+    if (first->kind == VLY_RECORD_FIELDS)
         put_field_names(text, genome, first, n, n_areas);
-    else
+    else if (first->kind == VLY_RECORD_RATES)
         vly_text_put(text, "by = \"%s\"\n",
                      first->by_neuron ? "neuron" : "area");
     vly_text_put(text, "interval_bursts = %" PRIu64 "\n", first->interval);

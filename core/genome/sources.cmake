@@ -43,6 +43,7 @@ list(APPEND VOLLEY_CORE_SOURCES
     ${CMAKE_CURRENT_LIST_DIR}/genome_reader.c
     ${CMAKE_CURRENT_LIST_DIR}/genome_record.c
     ${CMAKE_CURRENT_LIST_DIR}/genome_record_from.c
+    ${CMAKE_CURRENT_LIST_DIR}/genome_record_input.c
     ${CMAKE_CURRENT_LIST_DIR}/genome_record_weights.c
     ${CMAKE_CURRENT_LIST_DIR}/genome_resolve.c
     ${CMAKE_CURRENT_LIST_DIR}/genome_pairs.c
@@ -85,4 +86,5 @@ list(APPEND VOLLEY_CORE_SOURCES
     ${CMAKE_CURRENT_LIST_DIR}/user_table.c
     ${CMAKE_CURRENT_LIST_DIR}/value_keys.c
     ${CMAKE_CURRENT_LIST_DIR}/voxel_rule.c
+    ${CMAKE_CURRENT_LIST_DIR}/written_model.c
 )

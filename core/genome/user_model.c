@@ -12,12 +12,14 @@
 #include "base/number.h"
 #include "genome/neuron_table.h"
 #include "genome/user_table.h"
+#include "genome/written_model.h"
 
 struct vly_user_model {
     vly_model_info info;
     vly_neuron_model *neuron;
     char *definition;
     size_t n_table; /* bytes of it before the program */
+    const vly_model_info *like; /* the built-in model that it stands for; NULL */
     atomic_uint users;
     vly_port_info ports[VLY_NEURON_PORTS_MAX];
     vly_param_info params[VLY_NEURON_PARAMS_MAX];
@@ -156,6 +158,23 @@ static vly_user_model *user_make(const char *name, vly_neuron_model *neuron,
     return user;
 }
 
+/* A built-in model with sums has the parameters and fields of its table, so
+ * that changes, checks and reports are those of the built-in model. */
+static vly_status take_table(vly_user_model *user, vly_error *error)
+{
+    const vly_model_info *like = NULL;
+    vly_status status = VLY_OK;
+    VLY_TRY(vly_written_like(user->info.id, user->definition, user->n_table,
+                             &like, error));
+    user->like = like;
+    for (uint32_t i = 0; like && i < like->n_params; i++)
+        user->params[i] = like->params[i];
+    for (uint32_t i = 0; like && i < like->n_fields; i++)
+        user->fields[i] = like->fields[i];
+out:
+    return status;
+}
+
 void vly_model_hold(const vly_model_info *model)
 {
     if (model->user)
@@ -216,7 +235,9 @@ void vly_user_fields(const vly_user_model *user, const vly_model_input *input,
 const char *vly_user_unfit(const vly_user_model *user,
                            const vly_model_input *input)
 {
-    return vly_neuron_unfit(user->neuron, input->params, input->dt_ms);
+    return user->like ? user->like->check_of(input)
+                      : vly_neuron_unfit(user->neuron, input->params,
+                                         input->dt_ms);
 }
 
 /* ---- from the genome ---------------------------------------------------- */
@@ -274,11 +295,16 @@ vly_status vly_model_define(const char *definition, const char *name,
 {
     vly_user_definition read;
     const vly_toml_node *table = NULL;
+    const vly_model_info *made = NULL;
     vly_status status = VLY_OK;
     VLY_TRY(vly_user_definition_read(&read, definition, "neuron", name, &table,
                                      error));
-    VLY_TRY(read_one(&read.reader, table, model));
+    VLY_TRY(read_one(&read.reader, table, &made));
+    VLY_TRY(take_table(made->user, error));
+    *model = made;
+    made = NULL;
 out:
+    vly_model_drop(made);
     vly_user_definition_deinit(&read);
     return status;
 }

@@ -88,6 +88,8 @@ struct vly_neuron_model {
     vly_state *states;
     uint32_t n_states;
     uint32_t n_fields; /* and `refractory`, if there is one */
+    uint32_t first_sum; /* field of the sum of port 0, its residual, those of
+                         * port 1, ...; 0: none */
     uint32_t input;
     uint32_t refractory_param;
     vly_node *refractory; /* NULL: none */
@@ -213,6 +215,9 @@ vly_twin vly_emit_change(vly_emitter *emitter, uint32_t row, bool held);
 /* Stores the residual; value: the variable before it is stored. */
 void vly_emit_residual_store(vly_emitter *emitter, uint32_t state,
                              uint32_t value);
+/* neuron_sums.c: fields with the sums of what arrives, and what adds to them */
+bool vly_neuron_sums(vly_neuron_model *model);
+void vly_emit_sums(vly_emitter *emitter);
 /* neuron_scheme.c: the equations of one burst */
 void vly_emit_equations(vly_emitter *emitter);
 void vly_neuron_say_scheme(vly_neuron_model *model);

@@ -267,6 +267,11 @@ uint32_t vly_neuron_refractory(const vly_neuron_model *model)
     return model->refractory_param;
 }
 
+uint32_t vly_neuron_sum(const vly_neuron_model *model, uint32_t port)
+{
+    return model->first_sum ? model->first_sum + 2 * port : UINT32_MAX;
+}
+
 uint32_t vly_neuron_substeps(const vly_neuron_model *model)
 {
     return model->substeps;

@@ -58,6 +58,8 @@ typedef struct vly_neuron_source {
     vly_neuron_text input; /* the parameter that dc stimuli add to */
     uint32_t substeps;     /* of a burst; 0: not given */
     const void *substeps_place;
+    bool sums; /* fields that add up what arrives at each port */
+    const void *sums_place;
     /* Takes what is read, but perhaps not meant; false: no memory. NULL: notes
      * are not wanted. */
     bool (*note)(void *context, const void *place, const char *sentence);
@@ -122,6 +124,9 @@ uint64_t vly_neuron_hash(const vly_neuron_model *model);
  * bursts; UINT32_MAX: none */
 uint32_t vly_neuron_input(const vly_neuron_model *model);
 uint32_t vly_neuron_refractory(const vly_neuron_model *model);
+/* Field of the sum of a port, after which comes its residual; UINT32_MAX: none
+ */
+uint32_t vly_neuron_sum(const vly_neuron_model *model, uint32_t port);
 /* 1: a burst is one step */
 uint32_t vly_neuron_substeps(const vly_neuron_model *model);
 

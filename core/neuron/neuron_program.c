@@ -199,6 +199,7 @@ bool vly_neuron_emit(vly_neuron_model *model)
     e.before = &before;
     start(&e, &now);
     before = now;
+    vly_emit_sums(&e);
     if (model->refractory)
         left = op(&e, VLY_PROGRAM_FIELD, model->n_states, 0);
     for (e.substep = 0; e.substep < model->substeps && !e.failed; e.substep++) {

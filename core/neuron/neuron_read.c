@@ -460,7 +460,7 @@ bool vly_neuron_read(vly_neuron_model *model)
         !statements_read(model, &source->update, PART_UPDATE, 0,
                          &model->update) ||
         !rates_read(model) || !substeps_fit(model) ||
-        !vly_neuron_residuals(model))
+        !vly_neuron_residuals(model) || !vly_neuron_sums(model))
         return false;
     for (uint32_t i = 0; i < source->n_ports; i++)
         if (!statements_read(model, &source->ports[i].arrives, PART_ARRIVAL, i,

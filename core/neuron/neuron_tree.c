@@ -12,7 +12,8 @@ typedef enum takes {
     PURE, /* a pure number, gives one */
     SAME, /* arguments of one unit, gives that unit */
     ROOT, /* gives the square root of the unit */
-    TIMES /* propagator: times, gives ms */
+    TIMES, /* propagator: times, gives ms */
+    SQUARE /* the same, gives ms^2 */
 } takes;
 
 typedef struct row {
@@ -36,6 +37,7 @@ static const row functions[VLY_FUNCTIONS] = {
     [VLY_FUNCTION_LOG] = {"log", 1, PURE, true},
     [VLY_FUNCTION_EXPM1] = {"expm1", 1, PURE, true},
     [VLY_FUNCTION_PROPAGATOR] = {"propagator", 2, TIMES, true},
+    [VLY_FUNCTION_PROPAGATOR_RISE] = {"propagator_rise", 2, SQUARE, true},
 };
 
 vly_node *vly_fault_at(vly_text *text, const char *at, const char *format, ...)
@@ -78,10 +80,10 @@ void vly_node_join(vly_node *node)
         node->uses |= parts[i]->uses;
         node->size += parts[i]->size;
     }
-    /* propagator( ) depends on dt */
+    /* propagators depend on dt */
     if (!node->host || node->truth || node->kind == VLY_NODE_IF ||
         (node->kind == VLY_NODE_FUNCTION &&
-         node->index == VLY_FUNCTION_PROPAGATOR))
+         functions[node->index].takes >= TIMES))
         node->numeric = false;
 }
 
@@ -349,7 +351,7 @@ static bool check_call(vly_text *text, const char *at, const row *f,
             text, at, "sqrt of %s, wanted a unit with even powers", found);
     }
     if (f->takes >= TIMES)
-        (void)vly_unit_times(*unit, ms, 1, unit);
+        (void)vly_unit_times(*unit, ms, f->takes == SQUARE ? 2 : 1, unit);
     return true;
 }
 
@@ -369,7 +371,7 @@ vly_node *vly_node_call(vly_text *text, const char *at, vly_function function,
     node->b = n > 1 ? arguments[1] : NULL;
     node->c = n > 2 ? arguments[2] : NULL;
     vly_node_join(node);
-    for (uint32_t i = 0; i < n && function == VLY_FUNCTION_PROPAGATOR; i++)
+    for (uint32_t i = 0; i < n && functions[function].takes >= TIMES; i++)
         mark_divisors(text, arguments[i]);
     return checked(text, at, node);
 }

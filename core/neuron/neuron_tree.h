@@ -49,6 +49,7 @@ typedef enum vly_function {
     VLY_FUNCTION_LOG,
     VLY_FUNCTION_EXPM1,
     VLY_FUNCTION_PROPAGATOR,
+    VLY_FUNCTION_PROPAGATOR_RISE,
     VLY_FUNCTIONS
 } vly_function;
 

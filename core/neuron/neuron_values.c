@@ -61,6 +61,8 @@ static double call(const reading *r, const vly_node *node)
         return vly_expm1(a);
     case VLY_FUNCTION_PROPAGATOR:
         return vly_propagator(r->dt_ms, a, b);
+    case VLY_FUNCTION_PROPAGATOR_RISE:
+        return vly_propagator_rise(r->dt_ms, a, b);
     default:
         return (double)NAN;
     }
@@ -289,6 +291,9 @@ void vly_neuron_start(const vly_neuron_model *model, const double *params,
             values[i] = value(&r, model->states[i].start);
     if (model->refractory && values[model->n_states] != values[model->n_states])
         values[model->n_states] = 0.0;
+    for (uint32_t i = model->first_sum; i && i < model->n_fields; i++)
+        if (values[i] != values[i])
+            values[i] = 0.0;
     for (uint32_t i = 0; i < model->n_states; i++) {
         const vly_neuron_field *field = &model->fields[i];
         uint32_t residual = model->states[i].residual;

@@ -11,6 +11,7 @@ list(APPEND VOLLEY_CORE_SOURCES
     ${CMAKE_CURRENT_LIST_DIR}/neuron_read.c
     ${CMAKE_CURRENT_LIST_DIR}/neuron_residual.c
     ${CMAKE_CURRENT_LIST_DIR}/neuron_scheme.c
+    ${CMAKE_CURRENT_LIST_DIR}/neuron_sums.c
     ${CMAKE_CURRENT_LIST_DIR}/neuron_text.c
     ${CMAKE_CURRENT_LIST_DIR}/neuron_tree.c
     ${CMAKE_CURRENT_LIST_DIR}/neuron_unit.c
