@@ -89,7 +89,8 @@ typedef struct vly_checkpoint {
     uint32_t n_sections;
     uint32_t n_resumes; /* number of times that the run was resumed */
     uint64_t *counts;   /* [n_counts] the host's: intervals of recorded rates
-                         * that are not over, and spikes in them */
+                         * that are not over, and spikes in them; the same of
+                         * input, and the sums at their begin */
     uint64_t n_counts;
     char *text; /* what the recordings' paths point into, if loaded */
 } vly_checkpoint;

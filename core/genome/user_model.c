@@ -171,6 +171,11 @@ static vly_status take_table(vly_user_model *user, vly_error *error)
         user->params[i] = like->params[i];
     for (uint32_t i = 0; like && i < like->n_fields; i++)
         user->fields[i] = like->fields[i];
+    for (uint32_t port = 0; like && port < like->n_ports; port++) {
+        const uint32_t sum = vly_neuron_sum(user->neuron, port);
+        user->fields[sum].unit = like->ports[port].unit;
+        user->fields[sum + 1].unit = like->ports[port].unit;
+    }
 out:
     return status;
 }

@@ -215,8 +215,8 @@ static vly_status mark_recordings(run_job *job, vly_error *error)
                             .path = run_output_state(job)->output.growing,
                             .selection = run_resume_selection(job)};
     }
-    checkpoint->given.n_counts = run_output_state(job)->rates.n_state;
-    checkpoint->given.counts = run_rates_save(&run_output_state(job)->rates);
+    checkpoint->given.n_counts = run_output_state(job)->counts.n;
+    checkpoint->given.counts = run_counts_save(&run_output_state(job)->counts);
     if (run_output_state(job)->digests) {
         vly_digest_place place = {0};
         VLY_TRY(vly_digest_log_flush(run_output_state(job)->digests, &place,

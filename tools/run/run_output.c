@@ -78,7 +78,7 @@ static bool records_kind(const vly_genome *genome, vly_record_kind kind)
     return false;
 }
 
-/* Samples of fields and rates go to separate files, so they need a stream, not
+/* Samples of fields, rates and input go to separate files, so they need a stream, not
  * a growing CSV. */
 static vly_status choose_growing(run_output *output, bool samples,
                                  vly_error *error)
@@ -115,7 +115,9 @@ vly_status run_output_choose(run_job *job, vly_error *error)
     VLY_TRY(choose_format(job, &output->format, error));
     VLY_TRY(choose_path(job, error));
     const bool rates = records_kind(genome, VLY_RECORD_RATES);
-    const bool samples = rates || records_kind(genome, VLY_RECORD_FIELDS);
+    const bool input = records_kind(genome, VLY_RECORD_INPUT);
+    const bool samples =
+        rates || input || records_kind(genome, VLY_RECORD_FIELDS);
     bool spikes =
         genome->n_records == 0 || records_kind(genome, VLY_RECORD_SPIKES);
     output->spikes =
@@ -132,7 +134,9 @@ vly_status run_output_choose(run_job *job, vly_error *error)
         return vly_fail(error, VLY_E_INVALID,
                         "--record -: %s of [[record]] go to files beside "
                         "the spikes, wanted a file, or --record-format stream",
-                        rates ? "rates" : "fields");
+                        rates   ? "rates"
+                        : input ? "inputs"
+                                : "fields");
     if (output->format == VLY_EXPORT_NONE && is_terminal(output->path))
         return vly_fail(error, VLY_E_INVALID,
                         "--record %s: a stream cannot be shown in a "
@@ -267,6 +271,27 @@ static vly_status make_stats(run_job *job, const vly_spike_area *areas,
     return status;
 }
 
+/* What intervals that are not over know already. */
+static vly_status open_counts(run_job *job, vly_error *error)
+{
+    record_part *part = run_output_state(job);
+    bool continues = false;
+    vly_status status = VLY_OK;
+    VLY_TRY(run_rates_init(job, error));
+    VLY_TRY(run_inputs_init(job, error));
+    const uint64_t n_rates = part->rates.n_state;
+    const uint64_t n = n_rates + part->inputs.n_state;
+    if (n == 0)
+        return VLY_OK;
+    VLY_TRY(run_counts_init(job, &part->counts, n, &continues, error));
+    run_rates_place(job, &part->rates, part->counts.state, continues);
+    VLY_TRY(run_inputs_place(job, part->counts.state + n_rates, continues,
+                             error));
+    run_counts_keep(&part->counts);
+out:
+    return status;
+}
+
 vly_status run_output_open(run_job *job, vly_error *error)
 {
     run_output *output = &run_output_state(job)->output;
@@ -275,8 +300,7 @@ vly_status run_output_open(run_job *job, vly_error *error)
     if (!output->path && !output->spikes)
         return VLY_OK;
     VLY_TRY(run_sample_init(job, error));
-    if (output->rates)
-        VLY_TRY(run_rates_init(job, error));
+    VLY_TRY(open_counts(job, error));
     VLY_TRY(make_mask(job, error));
     areas = list_areas(job);
     if (!areas)

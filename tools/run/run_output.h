@@ -13,6 +13,8 @@
 #include "record/digest_log.h"
 #include "record/export.h"
 #include "tools/cli/json_writer.h"
+#include "tools/run/run_counts.h"
+#include "tools/run/run_inputs.h"
 #include "tools/run/run_job.h"
 #include "tools/run/run_rates.h"
 #include "tools/run/run_record.h"
@@ -58,8 +60,10 @@ typedef struct record_part {
     const char *digest_log; /* NULL: none */
     run_output output;      /* what is recorded where */
     run_record *record;     /* writes it */
-    run_sample sample;      /* fields of it, and rates */
-    run_rates rates;        /* counts of spikes for rates */
+    run_sample sample;      /* fields of it, rates and input */
+    run_rates rates;        /* spikes are counted for them */
+    run_inputs inputs;      /* differences of sums */
+    run_counts counts;      /* of both, between two frames */
     vly_digest_log *digests;
     run_kept kept;
 } record_part;

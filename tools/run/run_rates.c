@@ -6,14 +6,12 @@
  */
 #include "tools/run/run_rates.h"
 
-#include <inttypes.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "checkpoint/checkpoint.h"
 #include "connectome/connectome.h"
-#include "tools/run/run_checkpoint.h"
+#include "tools/run/run_counts.h"
 #include "tools/run/run_job.h"
 #include "tools/run/run_output.h"
 
@@ -33,17 +31,6 @@ vly_stream_report run_rates_report(const vly_record *record, uint32_t n_area)
 
 /* ---- open and close ------------------------------------------------------ */
 
-/* An interval that has begun before this burst, in a run that did not record
- * it, is left out. */
-static uint64_t first_begin(const vly_record *record, uint64_t burst)
-{
-    if (burst <= record->start)
-        return record->start;
-    const uint64_t passed = burst - record->start;
-    const uint64_t behind = passed % record->interval;
-    return behind == 0 ? burst : burst - behind + record->interval;
-}
-
 static uint32_t count_records(const vly_genome *genome)
 {
     uint32_t n = 0;
@@ -61,48 +48,30 @@ static vly_status allocate(run_rates *rates, vly_error *error)
         rates->n_state += n;
         most = n > most ? n : most;
     }
-    rates->state = vly_calloc(rates->n_state, sizeof *rates->state);
-    rates->kept = vly_calloc(rates->n_state, sizeof *rates->kept);
-    rates->saved = vly_calloc(rates->n_state, sizeof *rates->saved);
     rates->words = vly_calloc(most, sizeof *rates->words);
-    if (!rates->state || !rates->kept || !rates->saved || !rates->words)
-        return vly_fail_nomem(error, rates->n_state * 3 * sizeof *rates->state,
-                              "counts of rates");
-    uint64_t at = rates->n;
-    for (uint32_t i = 0; i < rates->n; i++) {
-        rates->rates[i].begin = &rates->state[i];
-        rates->rates[i].counts = &rates->state[at];
-        at += rates->rates[i].n_counts;
-    }
-    return VLY_OK;
+    return rates->words ? VLY_OK
+                        : vly_fail_nomem(error, most * sizeof *rates->words,
+                                         "rates");
 }
 
-/* The state at the checkpoint whose recording the run continues, or the first
- * intervals. */
-static vly_status begin(const run_job *job, run_rates *rates, vly_error *error)
+void run_rates_place(const run_job *job, run_rates *rates, uint64_t *state,
+                     bool continues)
 {
-    const vly_checkpoint *from = run_checkpoint_state(job)->resumed;
-    if (!run_resume_recording(job, VLY_RECORDING_SPIKES)) {
-        for (uint32_t i = 0; i < rates->n; i++)
-            *rates->rates[i].begin =
-                first_begin(rates->rates[i].record, job->first_burst);
-        return VLY_OK;
+    uint64_t at = rates->n;
+    for (uint32_t i = 0; i < rates->n; i++) {
+        run_rate *rate = &rates->rates[i];
+        rate->begin = &state[i];
+        rate->counts = &state[at];
+        at += rate->n_counts;
+        if (!continues)
+            *rate->begin = run_counts_first(rate->record, job->first_burst);
     }
-    if (from->n_counts != rates->n_state)
-        return vly_fail(error, VLY_E_PARSE,
-                        "%s: has %" PRIu64 " counts of spikes for [[record]] "
-                        "of rates, wanted %" PRIu64,
-                        run_checkpoint_state(job)->plan.resume, from->n_counts,
-                        rates->n_state);
-    memcpy(rates->state, from->counts, rates->n_state * sizeof *rates->state);
-    return VLY_OK;
 }
 
 vly_status run_rates_init(run_job *job, vly_error *error)
 {
     run_rates *rates = &run_output_state(job)->rates;
     const run_sample *sample = &run_output_state(job)->sample;
-    vly_status status = VLY_OK;
     const uint32_t n = count_records(job->build.genome);
     if (n == 0)
         return VLY_OK;
@@ -124,19 +93,12 @@ vly_status run_rates_init(run_job *job, vly_error *error)
                        .n_neurons = sample->reports[r].n_neurons,
                        .n_counts = vly_stream_words(&sample->reports[r])};
     }
-    VLY_TRY(allocate(rates, error));
-    VLY_TRY(begin(job, rates, error));
-    run_rates_keep(rates);
-out:
-    return status;
+    return allocate(rates, error);
 }
 
 void run_rates_deinit(run_rates *rates)
 {
     vly_free(rates->rates);
-    vly_free(rates->state);
-    vly_free(rates->kept);
-    vly_free(rates->saved);
     vly_free(rates->words);
     *rates = (run_rates){0};
 }
@@ -247,28 +209,4 @@ vly_status run_rates_burst(run_job *job, uint64_t burst, const uint32_t *ids,
     }
 out:
     return status;
-}
-
-/* ---- copies -------------------------------------------------------------- */
-
-static void copy(uint64_t *to, const uint64_t *from, const run_rates *rates)
-{
-    if (rates->n_state > 0)
-        memcpy(to, from, rates->n_state * sizeof *to);
-}
-
-uint64_t *run_rates_save(run_rates *rates)
-{
-    copy(rates->saved, rates->state, rates);
-    return rates->saved;
-}
-
-void run_rates_keep(run_rates *rates)
-{
-    copy(rates->kept, rates->state, rates);
-}
-
-void run_rates_cut(run_rates *rates)
-{
-    copy(rates->state, rates->kept, rates);
 }

@@ -31,11 +31,8 @@ typedef struct run_rate {
 typedef struct run_rates {
     run_rate *rates; /* [n] */
     uint32_t n;
-    uint64_t *state; /* [n_state] begin of each rate, then the counts of each */
-    uint64_t n_state;
-    uint64_t *kept;  /* [n_state] at the last snapshot of fail-over */
-    uint64_t *saved; /* [n_state] for the checkpoint that is being written */
-    uint32_t *words; /* of the largest frame */
+    uint64_t n_state; /* words of run_counts: begins, then the counts of each */
+    uint32_t *words;  /* of the largest frame */
     double dt_ms;
 } run_rates;
 
@@ -44,10 +41,12 @@ typedef struct run_rates {
 
 /* The report of a [[record]] of rates, of an area of so many neurons. */
 vly_stream_report run_rates_report(const vly_record *record, uint32_t n_area);
-/* For these reports of the job, which are in the state of its part. Continues
- * with the counts of the checkpoint, if the run continues its recording.
- * Errors  E_NOMEM; E_PARSE the checkpoint has the counts of other records */
+/* For these reports of the job, which are in the state of its part.
+ * Errors  E_NOMEM */
 vly_status run_rates_init(struct run_job *job, vly_error *error);
+/* Takes state [n_state]; continues: it has the counts of a checkpoint. */
+void run_rates_place(const struct run_job *job, run_rates *rates,
+                     uint64_t *state, bool continues);
 void run_rates_deinit(run_rates *rates);
 /* Called for every burst in order: records the intervals that end before it,
  * then counts its spikes. ids ascend.
@@ -60,10 +59,4 @@ vly_status run_rates_burst(struct run_job *job, uint64_t burst,
  * Errors  those of writing */
 vly_status run_rates_look(struct run_job *job, uint64_t done, uint32_t report,
                           vly_error *error);
-/* The state for a checkpoint, unchanged until the next call. */
-uint64_t *run_rates_save(run_rates *rates);
-/* The state at a snapshot of fail-over, and back to it. */
-void run_rates_keep(run_rates *rates);
-void run_rates_cut(run_rates *rates);
-
 #endif

@@ -182,7 +182,7 @@ static vly_status keep(run_job *job, vly_error *error)
 {
     record_part *part = run_output_state(job);
     vly_status status = VLY_OK;
-    run_rates_keep(&part->rates);
+    run_counts_keep(&part->counts);
     if (part->output.path) {
         VLY_TRY(find_place(part, error));
         VLY_TRY(run_record_mark(part->record, error));
@@ -214,7 +214,7 @@ static vly_status cut(run_job *job, uint64_t kept_burst, vly_error *error)
 {
     record_part *part = run_output_state(job);
     vly_status status = VLY_OK;
-    run_rates_cut(&part->rates);
+    run_counts_cut(&part->counts);
     if (part->record) {
         VLY_TRY(find_place(part, error));
         VLY_TRY(run_record_rewind(part->record, &part->kept.spikes, kept_burst,
@@ -277,6 +277,8 @@ static void deinit(run_job *job)
     vly_digest_log_close(part->digests, NULL);
     run_sample_deinit(&part->sample);
     run_rates_deinit(&part->rates);
+    run_inputs_deinit(&part->inputs);
+    run_counts_deinit(&part->counts);
 }
 
 static void print_head(const run_job *job)

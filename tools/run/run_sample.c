@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Samples of fields, and the reports of rates (run_rates.c). A sample of burst
+ * Samples of fields, and the reports of rates (run_rates.c) and input
+ * (run_inputs.c). A sample of burst
  * n is the state when n bursts are done, n an offset and a multiple of the
  * interval, within the window of its
  * [[record]]: so which bursts have one does not depend on where a run was
@@ -23,6 +24,11 @@ enum { GAP_MAX = 1024 };
 static bool is_rates(const vly_record *record)
 {
     return record->kind == VLY_RECORD_RATES;
+}
+
+static bool is_fields(const vly_record *record)
+{
+    return record->kind == VLY_RECORD_FIELDS;
 }
 
 /* Whether it has reports in the stream. */
@@ -53,7 +59,7 @@ vly_status run_sample_init(run_job *job, vly_error *error)
     const vly_genome *genome = job->build.genome;
     run_sample *sample = &run_output_state(job)->sample;
     uint32_t n_words = 0;
-    uint32_t n_values = 0;
+    uint32_t n_range = 0;
     uint32_t n = 0;
     for (uint32_t r = 0; r < genome->n_records; r++)
         n += is_sampled(&genome->records[r]);
@@ -77,12 +83,13 @@ vly_status run_sample_init(run_job *job, vly_error *error)
         }
         fill_report(job, record, report);
         n_words = report->n_neurons > n_words ? report->n_neurons : n_words;
-        n_values = n_area > n_values ? n_area : n_values;
+        n_range = n_area > n_range ? n_area : n_range;
     }
     sample->words = vly_malloc(n_words, sizeof *sample->words);
-    sample->values = vly_malloc(n_values, sizeof *sample->values);
-    if (!sample->words || !sample->values)
-        return vly_fail_nomem(error, n_values * sizeof *sample->values,
+    sample->values = vly_malloc(n_words, sizeof *sample->values);
+    sample->range = vly_malloc(n_range, sizeof *sample->range);
+    if (!sample->words || !sample->values || !sample->range)
+        return vly_fail_nomem(error, n_range * sizeof *sample->range,
                               "samples of fields");
     return VLY_OK;
 }
@@ -93,6 +100,7 @@ void run_sample_deinit(run_sample *sample)
     vly_free(sample->windows);
     vly_free(sample->words);
     vly_free(sample->values);
+    vly_free(sample->range);
     *sample = (run_sample){0};
 }
 
@@ -112,9 +120,9 @@ uint64_t run_sample_due(const run_job *job)
 {
     const run_sample *sample = &run_output_state(job)->sample;
     const uint64_t burst = vly_net_burst(job->net);
-    uint64_t due = UINT64_MAX;
+    uint64_t due = run_inputs_due(&run_output_state(job)->inputs, burst);
     for (uint32_t r = 0; r < sample->n_reports; r++) {
-        if (is_rates(sample->windows[r]))
+        if (!is_fields(sample->windows[r]))
             continue;
         const uint64_t next = next_of(sample->windows[r], burst);
         due = next < due ? next : due;
@@ -149,7 +157,8 @@ static uint32_t to_word(uint32_t type, double value)
     return word;
 }
 
-static vly_status take(run_job *job, uint32_t r, vly_error *error)
+vly_status run_sample_read(run_job *job, uint32_t r, const char *field,
+                           double *values, vly_error *error)
 {
     run_sample *sample = &run_output_state(job)->sample;
     const vly_stream_report *report = &sample->reports[r];
@@ -159,13 +168,24 @@ static vly_status take(run_job *job, uint32_t r, vly_error *error)
         uint32_t n = together(report, i);
         uint32_t first = neuron_at(report, i);
         uint32_t count = neuron_at(report, i + n - 1) - first + 1;
-        VLY_TRY(vly_net_read(job->net, area, report->field, first, count,
-                             sample->values, error));
+        VLY_TRY(vly_net_read(job->net, area, field, first, count,
+                             sample->range, error));
         for (uint32_t k = i; k < i + n; k++)
-            sample->words[k] = to_word(
-                report->type, sample->values[neuron_at(report, k) - first]);
+            values[k] = sample->range[neuron_at(report, k) - first];
         i += n;
     }
+out:
+    return status;
+}
+
+static vly_status take(run_job *job, uint32_t r, vly_error *error)
+{
+    run_sample *sample = &run_output_state(job)->sample;
+    const vly_stream_report *report = &sample->reports[r];
+    vly_status status = VLY_OK;
+    VLY_TRY(run_sample_read(job, r, report->field, sample->values, error));
+    for (uint32_t k = 0; k < report->n_neurons; k++)
+        sample->words[k] = to_word(report->type, sample->values[k]);
     status =
         run_record_frame(run_output_state(job)->record, vly_net_burst(job->net),
                          r, sample->words, report->n_neurons, error);
@@ -183,6 +203,8 @@ vly_status run_sample_look(run_job *job, vly_error *error)
     for (uint32_t r = 0; r < sample->n_reports; r++) {
         if (is_rates(sample->windows[r])) {
             VLY_TRY(run_rates_look(job, burst, r, error));
+        } else if (!again && !is_fields(sample->windows[r])) {
+            VLY_TRY(run_inputs_look(job, burst, r, &taken, error));
         } else if (!again && next_of(sample->windows[r], burst - 1) == burst) {
             VLY_TRY(take(job, r, error));
             taken = true;
