@@ -186,6 +186,40 @@ static bool build(candidate *c, vly_error *error)
            digest_parts_check(c->connectome, c->path, c->seed, name);
 }
 
+/* A record of input changes no spike. */
+static bool check_record(const candidate *c, vly_registry *registry,
+                         const trace *recorded, vly_error *error)
+{
+    const char *record = strstr(c->text, RANDOM_RECORD);
+    vly_genome *genome = NULL;
+    vly_connectome *connectome = NULL;
+    trace without = {0};
+    char name[512];
+    if (!record)
+        return true;
+    snprintf(name, sizeof name, "%.400s/random.toml", own_folder);
+    vly_status status =
+        vly_genome_parse(c->text, (size_t)(record - c->text), name, NULL, 0,
+                         &genome, error);
+    if (status == VLY_OK)
+        status = vly_connectome_build(genome, 1, &connectome, error);
+    if (status == VLY_OK &&
+        trace_engine(connectome, genome, registry, "cpu:1",
+                     c->genome->n_bursts, NULL, 0, &without, error))
+        status = VLY_E_INVALID;
+    vly_connectome_destroy(connectome);
+    vly_genome_destroy(genome);
+    if (status != VLY_OK)
+        return complain(c, "without its record of input", error);
+    const bool same = without.digest == recorded->digest;
+    trace_free(&without);
+    if (!same)
+        fprintf(stderr,
+                "random genome %" PRIu64 ": a record of input changes spikes\n",
+                c->seed);
+    return same;
+}
+
 static bool compare(const candidate *c, vly_registry *registry,
                     vly_error *error)
 {
@@ -194,6 +228,7 @@ static bool compare(const candidate *c, vly_registry *registry,
     bool equal = true;
     if (trace_second(c->path, n, &second))
         return complain(c, "second simulator", error);
+    equal = check_record(c, registry, &second, error);
     for (uint32_t k = 0; equal && k < n_runs; k++) {
         trace engine = {0};
         char name[160];

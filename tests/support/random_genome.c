@@ -493,6 +493,7 @@ char *random_genome(uint64_t seed, unsigned more, random_coverage *coverage,
     if (!m.later)
         put_memories(&m);
     put_pools(&m);
+    put_records(&m);
     const size_t n_text =
         m.length + 32 + (m.failed ? 0 : random_later_bytes(m.text));
     char *whole_text = malloc(n_text);

@@ -164,7 +164,8 @@
     X(stimulus_by_neuron)                                                      \
     X(stimulus_over_time)                                                      \
     X(stimulus_sine)                                                           \
-    X(stimulus_ramp)
+    X(stimulus_ramp)                                                           \
+    X(record_input)
 
 enum {
 #define RANDOM_COVERAGE_ENUM(name) COVER_##name,
@@ -193,6 +194,8 @@ typedef struct random_coverage {
 extern const char *const random_coverage_names[COVER_COUNT];
 
 #define RANDOM_EDGES_FILE "random_edges.csv"
+/* How the record of input of a genome begins, which is its end. */
+#define RANDOM_RECORD "\n[[record]]\nwhat = \"input\"\n"
 
 /* The text of genome number `seed`; the caller frees it. What it has is added
  * to *coverage. NULL: no memory. *edges: what has to stand in the file

@@ -70,6 +70,8 @@ void put_short_term_maps(maker *m);
 void put_memories(maker *m);
 /* random_pool.c */
 void put_pools(maker *m);
+/* random_record.c */
+void put_records(maker *m);
 /* random_area.c */
 void choose_areas(maker *m);
 void put_area(maker *m, uint32_t index);

@@ -202,6 +202,39 @@ static void read_column(const second_file *file, uint32_t index,
     column->elements = at(file, get64(p + 16));
 }
 
+/* The last fields of a model with sums: of each port the sum and its residual. */
+static uint32_t first_sum(const second_area *area)
+{
+    const uint32_t first = area->n_fields - 2 * area->n_ports;
+    if (area->model != SECOND_OWN || area->n_fields < 2 * area->n_ports)
+        return UINT32_MAX;
+    for (uint32_t f = first; f < area->n_fields; f++)
+        if (strncmp(area->columns[area->n_params + f].name, "input", 5) != 0)
+            return UINT32_MAX;
+    return first;
+}
+
+int second_check_sums(const second_area *area)
+{
+    for (uint32_t port = 0; area->arrived && port < area->n_ports; port++)
+        for (uint32_t k = 0; k < area->n; k++) {
+            const uint32_t f = first_sum(area) + 2 * port;
+            float high, low;
+            memcpy(&high, &area->state[f][k], sizeof high);
+            memcpy(&low, &area->state[f + 1][k], sizeof low);
+            const double wanted = area->arrived[port * area->n + k];
+            if ((double)high + (double)low == wanted)
+                continue;
+            fprintf(stderr,
+                    "second simulator: input of %s[%u] at port %u is %.17g in "
+                    "all, by the model %.9g + %.9g\n",
+                    area->name, (unsigned)k, (unsigned)port, wanted,
+                    (double)high, (double)low);
+            return -1;
+        }
+    return 0;
+}
+
 static int read_area(const second_file *file, uint32_t index)
 {
     const unsigned char *p = section(file, 1, NULL) + 128 * (uint64_t)index;
@@ -239,6 +272,11 @@ static int read_area(const second_file *file, uint32_t index)
                area->n * sizeof(uint32_t));
     }
     area->input = calloc(area->n, sizeof(float));
+    if (first_sum(area) != UINT32_MAX) {
+        area->arrived = calloc((size_t)area->n_ports * area->n, sizeof(double));
+        if (!area->arrived)
+            return -1;
+    }
     return area->input ? 0 : -1;
 }
 
@@ -416,6 +454,7 @@ void second_file_free(second_file *file)
             free(file->areas[k].state[f]);
         second_program_free(file->areas[k].program);
         free(file->areas[k].input);
+        free(file->areas[k].arrived);
     }
     free(file->areas);
     for (uint32_t k = 0; file->projections && k < file->n_projections; k++) {

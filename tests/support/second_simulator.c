@@ -463,6 +463,8 @@ static int update(world *w, second_area *area, uint32_t k, uint32_t *gain)
     float ins[4];
     for (uint32_t port = 0; port < 4; port++)
         ins[port] = (float)a.sum[port] * area->scale[port];
+    for (uint32_t port = 0; area->arrived && port < area->n_ports; port++)
+        area->arrived[port * area->n + k] += (double)ins[port];
     if (area->model == SECOND_OWN)
         fires = second_step_program(file, area, k, w->burst, ins);
     else if (area->model >= SECOND_COND)
@@ -621,6 +623,9 @@ int second_run(second_file *file, uint64_t n_bursts, second_result *result)
         digest = second_mix64(digest ^ burst_digest);
     }
     free(w.pending);
+    int wrong = 0;
+    for (uint32_t a = 0; a < file->n_areas; a++)
+        wrong |= second_check_sums(&file->areas[a]);
     result->digest = digest;
     result->state_digest = state_digest(file) +
                            second_learnings_digest(file, n_bursts) +
@@ -637,5 +642,5 @@ int second_run(second_file *file, uint64_t n_bursts, second_result *result)
             result->distance = fmax(result->distance,
                                     file->projections[p].short_term->distance);
     second_learnings_end(file, &w.history);
-    return 0;
+    return wrong;
 }

@@ -52,6 +52,8 @@ typedef struct second_area {
     uint32_t *state[SECOND_MAX_FIELDS];        /* [n_fields][n], own copy */
     float *input;                              /* [n] constant input now */
     second_program *program;                   /* of a user's model */
+    double *arrived; /* [n_ports][n] added up here; NULL: the model has no sums
+                      */
 } second_area;
 
 typedef struct second_projection {
@@ -136,6 +138,10 @@ void second_digest(const second_file *file, uint64_t digest[2]);
 
 /* 0 if the coefficients of the file stand in the order of the steps. */
 int second_check_columns(const second_area *area);
+
+/* 0 if what arrived at the ports of the area, added up here, is what its model
+ * has added up; -1 with a sentence on stderr. */
+int second_check_sums(const second_area *area);
 
 /* ---- models with two ports (second_ports.c) ---------------------------- */
 

@@ -32,6 +32,7 @@ add_library(volley_random_genome STATIC EXCLUDE_FROM_ALL
     ${CMAKE_CURRENT_LIST_DIR}/random_memory.c
     ${CMAKE_CURRENT_LIST_DIR}/random_pool.c
     ${CMAKE_CURRENT_LIST_DIR}/random_plasticity.c
+    ${CMAKE_CURRENT_LIST_DIR}/random_record.c
     ${CMAKE_CURRENT_LIST_DIR}/random_rule.c
     ${CMAKE_CURRENT_LIST_DIR}/random_short_term.c
     ${CMAKE_CURRENT_LIST_DIR}/random_space.c
