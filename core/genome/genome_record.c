@@ -344,9 +344,8 @@ static vly_status add_inputs(vly_reader *reader, const record_entry *entry)
     for (uint32_t i = 0; i < entry->areas.n; i++) {
         const vly_model_info *model = area_of(reader, entry, i)->recorded;
         for (uint32_t port = 0; port < model->n_ports; port++)
-            VLY_TRY(
-                add_sums(reader, entry, i,
-                         model->fields[vly_model_sum(model, port)].name));
+            VLY_TRY(add_sums(reader, entry, i,
+                             model->fields[vly_model_sum(model, port)].name));
     }
 out:
     return status;

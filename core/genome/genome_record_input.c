@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * [[record]] of input: an area runs its model with two fields more a port, which
- * add up what arrives. No backend keeps what arrives longer than it needs it,
- * and random stimuli are drawn where they are used, so the sum is made in the
- * step itself; a built-in model becomes the text that a user would write.
+ * [[record]] of input: an area runs its model with two fields more a port,
+ * which add up what arrives. No backend keeps what arrives longer than it needs
+ * it, and random stimuli are drawn where they are used, so the sum is made in
+ * the step itself; a built-in model becomes the text that a user would write.
  */
 #include <string.h>
 
@@ -18,6 +18,15 @@ static const vly_model_info *made_before(const vly_genome *genome,
         if (genome->areas[i].model == area->model && genome->areas[i].recorded)
             return genome->areas[i].recorded;
     return NULL;
+}
+
+/* A message without its place, which is one in the text that was made. */
+static const char *sentence_of(const vly_error *error, const char *name)
+{
+    const size_t n = strlen(name);
+    const char *at = error->message;
+    return strncmp(at, name, n) == 0 ? at + n + strspn(at + n, ":0123456789 ")
+                                     : at;
 }
 
 static vly_status make(vly_reader *reader, const vly_toml_node *node,
@@ -46,29 +55,30 @@ static vly_status make(vly_reader *reader, const vly_toml_node *node,
         return vly_reader_fail_key(reader, node,
                                    "the input of area %s cannot be recorded: "
                                    "%s",
-                                   area->name, why.message);
-    return status == VLY_OK
-               ? VLY_OK
-               : vly_reader_nomem(reader, 4096, "a neuron model");
+                                   area->name, sentence_of(&why, reader->name));
+    return status == VLY_OK ? VLY_OK
+                            : vly_reader_nomem(reader, 4096, "a neuron model");
 }
 
 vly_status vly_record_models(vly_reader *reader, const vly_toml_node *node,
                              const vly_area_list *areas)
 {
-    const vly_area *built_in = NULL;
+    const vly_area *first = NULL;
+    uint32_t n = 0;
     vly_status status = VLY_OK;
     for (uint32_t i = 0; i < areas->n; i++) {
         vly_area *area = &reader->genome->areas[areas->areas[i]];
+        const bool changes = !area->recorded && !area->model->user;
         VLY_TRY(make(reader, node, area));
-        if (!built_in && !area->model->user)
-            built_in = area;
+        first = changes && n++ == 0 ? area : first;
     }
-    if (built_in)
+    if (n > 0)
         status = vly_reader_note(
             reader, node,
-            "input is recorded: area %s runs %s as a [neuron] with sums, with "
+            "input is recorded: area %s%s runs %s as a [neuron] with sums, "
+            "with "
             "the same spikes, on a CPU in about twice the time",
-            built_in->name, built_in->model->id);
+            first->name, n > 1 ? ", as others," : "", first->model->id);
 out:
     return status;
 }
@@ -82,8 +92,8 @@ vly_status vly_recorded_models_take(vly_reader *reader)
         if (!area->recorded)
             continue;
         const uint32_t n_more = area->recorded->n_fields - n;
-        vly_value *fields = vly_realloc(
-            area->fields, area->recorded->n_fields, sizeof *fields);
+        vly_value *fields =
+            vly_realloc(area->fields, area->recorded->n_fields, sizeof *fields);
         if (!fields)
             return vly_reader_nomem(reader, sizeof *fields, "an area's fields");
         memset(fields + n, 0, n_more * sizeof *fields);

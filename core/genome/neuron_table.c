@@ -397,8 +397,7 @@ static void put_node(text *to, const vly_toml_node *node)
         put(to, node->kind == VLY_TOML_TABLE ? "}" : "]", 1);
         return;
     case VLY_TOML_BOOL:
-        put(to, node->u.boolean ? "true" : "false",
-            node->u.boolean ? 4 : 5);
+        put(to, node->u.boolean ? "true" : "false", node->u.boolean ? 4 : 5);
         return;
     default: /* numbers: other kinds were refused */
         vly_toml_print_number(node->kind == VLY_TOML_INTEGER

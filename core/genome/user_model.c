@@ -19,7 +19,8 @@ struct vly_user_model {
     vly_neuron_model *neuron;
     char *definition;
     size_t n_table; /* bytes of it before the program */
-    const vly_model_info *like; /* the built-in model that it stands for; NULL */
+    const vly_model_info
+        *like; /* the built-in model that it stands for; NULL */
     atomic_uint users;
     vly_port_info ports[VLY_NEURON_PORTS_MAX];
     vly_param_info params[VLY_NEURON_PARAMS_MAX];
@@ -240,9 +241,9 @@ void vly_user_fields(const vly_user_model *user, const vly_model_input *input,
 const char *vly_user_unfit(const vly_user_model *user,
                            const vly_model_input *input)
 {
-    return user->like ? user->like->check_of(input)
-                      : vly_neuron_unfit(user->neuron, input->params,
-                                         input->dt_ms);
+    return user->like
+               ? user->like->check_of(input)
+               : vly_neuron_unfit(user->neuron, input->params, input->dt_ms);
 }
 
 /* ---- from the genome ---------------------------------------------------- */

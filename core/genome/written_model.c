@@ -127,8 +127,8 @@ bool vly_written_has(const vly_model_info *model)
 
 /* ---- as TOML ------------------------------------------------------------ */
 
-/* The length of a key without the suffix of its unit; *unit becomes "" where the
- * key has none. */
+/* The length of a key without the suffix of its unit; *unit becomes "" where
+ * the key has none. */
 static size_t stem_of(const char *key, const char **unit)
 {
     char suffix[VLY_UNIT_TEXT];
@@ -243,8 +243,8 @@ vly_status vly_written_like(const char *name, const char *text, size_t n,
     char *written = vly_written_text(found, name, true);
     if (!written)
         return vly_fail_nomem(error, 4096, "a neuron model");
-    status = vly_user_definition_read(&read, written, "neuron", name, &table,
-                                      error);
+    status =
+        vly_user_definition_read(&read, written, "neuron", name, &table, error);
     if (status == VLY_OK && !(same = vly_table_text("neuron", table)))
         status = vly_fail_nomem(error, 4096, "a neuron model");
     vly_user_definition_deinit(&read);

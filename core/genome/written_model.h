@@ -9,14 +9,14 @@
 #include "genome/genome_reader.h"
 #include "genome/model_info.h"
 
-/* [neuron.NAME] of a built-in model as TOML, to be freed by vly_free. sums: with
- * record_input. NULL: no memory, or the model has no such text (feagi) */
+/* [neuron.NAME] of a built-in model as TOML, to be freed by vly_free. sums:
+ * with record_input. NULL: no memory, or the model has no such text (feagi) */
 char *vly_written_text(const vly_model_info *model, const char *name,
                        bool sums);
 bool vly_written_has(const vly_model_info *model);
-/* *like: the built-in model that text [n], as vly_table_text made it of the table
- * `name`, is with record_input; NULL: it is a model of a user.
- * Errors  E_NOMEM */
+/* *like: the built-in model that text [n], as vly_table_text made it of the
+ * table `name`, is with record_input; NULL: it is a model of a user. Errors
+ * E_NOMEM */
 vly_status vly_written_like(const char *name, const char *text, size_t n,
                             const vly_model_info **like, vly_error *error);
 
@@ -27,8 +27,8 @@ vly_status vly_written_like(const char *name, const char *text, size_t n,
  *         begins with name; E_NOMEM */
 vly_status vly_model_recorded(const vly_model_info *model, const char *name,
                               const vly_model_info **made, vly_error *error);
-/* The field of a model with record_input that has the sum of a port; UINT32_MAX:
- * the model has no sums. */
+/* The field of a model with record_input that has the sum of a port;
+ * UINT32_MAX: the model has no sums. */
 uint32_t vly_model_sum(const vly_model_info *model, uint32_t port);
 
 #endif

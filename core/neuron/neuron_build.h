@@ -87,7 +87,7 @@ struct vly_neuron_model {
     vly_neuron_field *fields;
     vly_state *states;
     uint32_t n_states;
-    uint32_t n_fields; /* and `refractory`, if there is one */
+    uint32_t n_fields;  /* and `refractory`, if there is one */
     uint32_t first_sum; /* field of the sum of port 0, its residual, those of
                          * port 1, ...; 0: none */
     uint32_t input;

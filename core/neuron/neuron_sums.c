@@ -12,8 +12,8 @@
 
 #include "base/number.h"
 
-#define SUM_MAX 0x1p40f          /* of the port's unit */
-#define RESIDUAL_MAX 0x1p16f     /* half the spacing of floats near SUM_MAX */
+#define SUM_MAX 0x1p40f      /* of the port's unit */
+#define RESIDUAL_MAX 0x1p16f /* half the spacing of floats near SUM_MAX */
 #define N_SUMS (2u * model->n_ports) /* fields */
 
 static bool add_field(vly_neuron_model *model, const char *name, uint32_t port,
@@ -66,13 +66,6 @@ bool vly_neuron_sums(vly_neuron_model *model)
     return true;
 }
 
-static uint32_t store(vly_emitter *e, uint32_t value, uint32_t field)
-{
-    const vly_neuron_field *of = &e->model->fields[field];
-    return vly_emit_op(e, VLY_PROGRAM_STORE, value, vly_float_bits(of->lo),
-                       vly_float_bits(of->hi));
-}
-
 void vly_emit_sums(vly_emitter *e)
 {
     vly_neuron_model *model = e->model;
@@ -81,9 +74,13 @@ void vly_emit_sums(vly_emitter *e)
         const uint32_t high = vly_emit_op(e, VLY_PROGRAM_FIELD, field, 0, 0);
         const uint32_t low = vly_emit_op(e, VLY_PROGRAM_FIELD, field + 1, 0, 0);
         const uint32_t in = vly_emit_op(e, VLY_PROGRAM_INPUT, port, 0, 0);
-        const vly_twin sum = vly_emit_pair_add(
-            e, (vly_twin){high, low}, (vly_twin){in, VLY_NO_VALUE});
-        model->outs[field] = store(e, sum.high, field);
-        model->outs[field + 1] = store(e, sum.low, field + 1);
+        const vly_twin sum = vly_emit_pair_add(e, (vly_twin){high, low},
+                                               (vly_twin){in, VLY_NO_VALUE});
+        /* the residual needs no bounds: it is at most half the spacing at the
+         * sum, and a multiple of the port's unit, never tiny */
+        model->outs[field] =
+            vly_emit_op(e, VLY_PROGRAM_STORE, sum.high,
+                        vly_float_bits(-SUM_MAX), vly_float_bits(SUM_MAX));
+        model->outs[field + 1] = sum.low;
     }
 }

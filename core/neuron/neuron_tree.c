@@ -9,9 +9,9 @@
 
 /* What a function takes and gives. */
 typedef enum takes {
-    PURE, /* a pure number, gives one */
-    SAME, /* arguments of one unit, gives that unit */
-    ROOT, /* gives the square root of the unit */
+    PURE,  /* a pure number, gives one */
+    SAME,  /* arguments of one unit, gives that unit */
+    ROOT,  /* gives the square root of the unit */
     TIMES, /* propagator: times, gives ms */
     SQUARE /* the same, gives ms^2 */
 } takes;

@@ -198,14 +198,13 @@ static bool check_record(const candidate *c, vly_registry *registry,
     if (!record)
         return true;
     snprintf(name, sizeof name, "%.400s/random.toml", own_folder);
-    vly_status status =
-        vly_genome_parse(c->text, (size_t)(record - c->text), name, NULL, 0,
-                         &genome, error);
+    vly_status status = vly_genome_parse(c->text, (size_t)(record - c->text),
+                                         name, NULL, 0, &genome, error);
     if (status == VLY_OK)
         status = vly_connectome_build(genome, 1, &connectome, error);
     if (status == VLY_OK &&
-        trace_engine(connectome, genome, registry, "cpu:1",
-                     c->genome->n_bursts, NULL, 0, &without, error))
+        trace_engine(connectome, genome, registry, "cpu:1", c->genome->n_bursts,
+                     NULL, 0, &without, error))
         status = VLY_E_INVALID;
     vly_connectome_destroy(connectome);
     vly_genome_destroy(genome);

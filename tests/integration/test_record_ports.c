@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0
- * genomes/ports.toml: models that add up what arrives at their ports have, in
- * every burst, the spikes and potentials of their built-in twins to the bit;
+ * genomes/ports.toml: built-in models whose input is recorded have, in every
+ * burst, the spikes and potentials of their twins without a record to the bit;
  * the sums are the weights of the spikes that the sources sent 15 bursts (1.5
- * ms) before and earlier. All weights are whole numbers or halves and the sums
- * below 2^23, so that single precision has them exactly.
+ * ms) before and earlier. And sums of 48 bits: what arrives late in a long run
+ * is not lost.
  */
 #include "volley_test.h"
 
 #include <volley/volley.h>
 
-enum { BURSTS = 2000, N = 3, N_EX = 17, N_INH = 3, DELAY = 15, MODELS = 6 };
+#include "connectome/connectome.h"
+
+enum { BURSTS = 2000, N = 3, N_EX = 17, N_INH = 3, DELAY = 15, MODELS = 7 };
 
 typedef struct model {
     const char *id;
@@ -21,12 +23,13 @@ typedef struct model {
 } model;
 
 static const model models[MODELS] = {
-    {"izhikevich", "v", "sum_in", NULL, 150, -80},
-    {"lif_psc_delta", "v_mv", "sum_in_mv", NULL, 2.5, -2},
-    {"lif_psc_exp", "v_mv", "sum_in_pa", NULL, 400, -300},
-    {"lif_psc_exp2", "v_mv", "sum_ex_pa", "sum_in_pa", 400, -300},
-    {"lif_cond_exp", "v_mv", "sum_ex_ns", "sum_in_ns", 6, 12},
-    {"adex", "v_mv", "sum_ex_ns", "sum_in_ns", 12, 24},
+    {"izhikevich", "v", "input", NULL, 150, -80},
+    {"lif_psc_delta", "v_mv", "input_mv", NULL, 2.5, -2},
+    {"lif_psc_exp", "v_mv", "input_pa", NULL, 400, -300},
+    {"lif_psc_exp2", "v_mv", "input_ex_pa", "input_inh_pa", 400, -300},
+    {"lif_cond_exp", "v_mv", "input_ex_ns", "input_inh_ns", 6, -12},
+    {"adex", "v_mv", "input_ex_ns", "input_inh_ns", 12, -24},
+    {"lif_psc_alpha", "v_mv", "input_pa", NULL, 400, -300},
 };
 
 typedef struct sent {
@@ -120,6 +123,52 @@ static void test_ports(void **state)
     vly_registry_destroy(registry);
 }
 
-static const struct CMUnitTest tests[] = {cmocka_unit_test(test_ports)};
+/* Two neurons get 2^30 units in every other burst, one of them one unit in the
+ * others, of which a sum in single precision would keep none. */
+static void test_long(void **state)
+{
+    static const char text[] =
+        "format = 1\n[run]\ndt_ms = 1\n"
+        "[area.E]\nmodel = \"lif_psc_delta\"\nneurons = 2\n"
+        "[[stimulus]]\nkind = \"spikes\"\nto = \"E\"\nbursts = [100000]\n"
+        "weight_mv = 1e6\n[[record]]\nwhat = \"input\"\nfrom = \"E\"\n";
+    vly_error error = {.struct_size = sizeof error};
+    vly_registry *registry = NULL;
+    vly_genome *genome = NULL;
+    vly_connectome *connectome = NULL;
+    vly_net *net = NULL;
+    double high[2], low[2];
+    (void)state;
+    assert_ok(vly_registry_create(&registry, &error), error);
+    assert_ok(vly_genome_parse(text, sizeof text - 1, "long", NULL, 0, &genome,
+                               &error),
+              error);
+    assert_ok(vly_connectome_build(genome, 1, &connectome, &error), error);
+    assert_ok(vly_net_create(connectome, registry, "cpu:1", 0, &net, &error),
+              error);
+    const double unit = (double)connectome->desc.areas[0].scale[0];
+    for (uint64_t burst = 0; burst < 3000; burst++) {
+        for (uint32_t k = 0; k < 2; k++)
+            assert_ok(
+                vly_net_inject(net, burst, "E", k, 0, 0x1p30 * unit, &error),
+                error);
+        assert_ok(vly_net_run(net, 1, &error), error);
+        assert_ok(vly_net_inject(net, ++burst, "E", 1, 0, unit, &error), error);
+        assert_ok(vly_net_run(net, 1, &error), error);
+    }
+    assert_ok(vly_net_read(net, "E", "input_mv", 0, 2, high, &error), error);
+    assert_ok(vly_net_read(net, "E", "input_residual_mv", 0, 2, low, &error),
+              error);
+    assert_true(high[0] + low[0] == 1500 * 0x1p30 * unit);
+    assert_true(high[1] + low[1] == 1500 * (0x1p30 + 1) * unit);
+    assert_true(high[1] != high[1] + low[1]);
+    vly_net_destroy(net);
+    vly_connectome_destroy(connectome);
+    vly_genome_destroy(genome);
+    vly_registry_destroy(registry);
+}
+
+static const struct CMUnitTest tests[] = {cmocka_unit_test(test_ports),
+                                          cmocka_unit_test(test_long)};
 
 VLY_TEST_MAIN(tests)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * test_user_models [BURSTS] [SPEC...]: the shipped genomes with each built-in
- * model replaced by the same model as a user writes it (own_models.toml): the
+ * model replaced by the same model as a user writes it (written_model.c): the
  * digests of golden.csv on cpu:1, cpu:3 (or the backends named), when the net
  * is swapped half way, and from a saved connectome. After BURSTS at most.
  */
@@ -10,8 +10,10 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/memory.h"
 #include "connectome/connectome.h"
 #include "engine_trace.h"
+#include "genome/written_model.h"
 #include "plugin/registry.h"
 
 /* longer runs are cut; then the built-in models give the digests */
@@ -23,9 +25,9 @@ static uint32_t n_specs = 2;
 static vly_registry *registry;
 static vly_error error = {.struct_size = sizeof error};
 
-static const char *const models[] = {"izhikevich",   "lif_psc_delta",
-                                     "lif_psc_exp",  "lif_psc_exp2",
-                                     "lif_cond_exp", "adex"};
+static const char *const models[] = {
+    "izhikevich",   "lif_psc_delta", "lif_psc_exp",  "lif_psc_exp2",
+    "lif_cond_exp", "adex",          "lif_psc_alpha"};
 enum { N_MODELS = sizeof models / sizeof models[0] };
 
 static char *file_text(const char *path)
@@ -40,6 +42,23 @@ static char *file_text(const char *path)
     fclose(file);
     text[n] = 0;
     return text;
+}
+
+/* All of them, as [neuron.own_NAME]. */
+static char *definitions_text(void)
+{
+    char *all = calloc(1, 1 << 16);
+    assert_non_null(all);
+    for (int i = 0; i < N_MODELS; i++) {
+        char name[40];
+        snprintf(name, sizeof name, "own_%s", models[i]);
+        char *text = vly_written_text(vly_model_find(models[i]), name, false);
+        assert_non_null(text);
+        assert_true(strlen(all) + strlen(text) < 1 << 16);
+        strcat(all, text);
+        vly_free(text);
+    }
+    return all;
 }
 
 /* A copy of text with "NAME" in quotes as "own_NAME", and the definitions after
@@ -209,8 +228,7 @@ static void golden_digests(void **state)
     (void)state;
     char line[512];
     uint32_t n_rows = 0;
-    char *definitions =
-        file_text(VLY_TEST_SOURCE_DIR "/tests/support/own_models.toml");
+    char *definitions = definitions_text();
     FILE *stream = fopen(VLY_TEST_SOURCE_DIR "/genomes/golden.csv", "r");
     assert_non_null(stream);
     assert_ok(vly_registry_create(&registry, &error), error);

@@ -456,7 +456,7 @@ if(VOLLEY_SANITIZE MATCHES "thread")
     # that it knows, which a loop that computes does not do.
     list(REMOVE_ITEM command_tests stop sweep)
 endif()
-list(APPEND command_tests change checkpoint formats record record_window weights)
+list(APPEND command_tests change checkpoint formats record record_input record_window weights)
 foreach(name IN LISTS command_tests)
     vly_test_register(test_command_${name} LABELS integration TIMEOUT 900
         PROCESSES COMMAND sh ${CMAKE_CURRENT_LIST_DIR}/command_${name}.sh

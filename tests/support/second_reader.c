@@ -202,7 +202,8 @@ static void read_column(const second_file *file, uint32_t index,
     column->elements = at(file, get64(p + 16));
 }
 
-/* The last fields of a model with sums: of each port the sum and its residual. */
+/* The last fields of a model with sums: of each port the sum and its residual.
+ */
 static uint32_t first_sum(const second_area *area)
 {
     const uint32_t first = area->n_fields - 2 * area->n_ports;

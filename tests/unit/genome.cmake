@@ -13,6 +13,7 @@ vly_test(test_genome_parts LABELS unit SOURCES test_genome_parts.c
 vly_test(test_genome_mixture LABELS unit SOURCES test_genome_mixture.c
          LIBRARIES volley_second_rules m)
 vly_test(test_genome_file LABELS unit SOURCES test_genome_file.c)
+vly_test(test_written_model LABELS unit SOURCES test_written_model.c)
 vly_test(test_genome_spike_file LABELS unit SOURCES test_genome_spike_file.c)
 vly_test(test_genome_table LABELS unit SOURCES test_genome_table.c)
 vly_test(test_gallery_space LABELS unit SOURCES test_gallery_space.c)

@@ -196,9 +196,85 @@ static void interval_by_itself(void **state)
     }
 }
 
+/* Of every port one, of several areas by name; other records count fields of
+ * the models as they are written, and the area that is not recorded keeps its
+ * model. */
+static void input(void **state)
+{
+    static const struct {
+        vly_record_kind kind;
+        const char *area;
+        const char *field;
+        uint64_t interval;
+        uint32_t n_neurons;
+    } wanted[] = {
+        {VLY_RECORD_FIELDS, "A", "v_mv", 10, 0},
+        {VLY_RECORD_FIELDS, "A", "i_syn_pa", 10, 0},
+        {VLY_RECORD_FIELDS, "A", "refractory", 10, 0},
+        {VLY_RECORD_INPUT, "D", "input_ex_ns", 10, 2},
+        {VLY_RECORD_INPUT, "D", "input_inh_ns", 10, 2},
+        {VLY_RECORD_INPUT, "A", "input_pa", 10, 0},
+        {VLY_RECORD_INPUT, "E", "input_pa", 10, 0},
+        {VLY_RECORD_INPUT, "F", "input_p_pa", 7, 1},
+        {VLY_RECORD_INPUT, "F", "input_one", 7, 1},
+        {VLY_RECORD_INPUT, "F", "input_w_mv", 7, 1},
+    };
+    static const char text[] =
+        NET "[area.D]\nmodel = \"adex\"\nneurons = 3\n"
+            "[area.E]\nmodel = \"lif_psc_alpha\"\nneurons = 3\n"
+            "[area.Z]\nmodel = \"adex\"\nneurons = 0\n"
+            "[neuron.own]\nport = { p = \"pA\", one = \"1\", w = \"mV\" }\n"
+            "state = { v = \"0 mV\" }\neq = \"v' = -v/(5 ms)\"\n"
+            "on.p = \"v += in*(1 GOhm)\"\non.one = \"v += in*(1 mV)\"\n"
+            "on.w = \"v += in\"\nspike = \"v >= 1 mV\"\nreset = \"v = 0 mV\"\n"
+            "[area.F]\nmodel = \"own\"\nneurons = 3\n"
+            "[area.G]\nmodel = \"own\"\nneurons = 3\n"
+            "[[record]]\nwhat = \"fields\"\nfrom = \"A\"\nfields = \"*\"\n"
+            "[[record]]\nwhat = \"input\"\n"
+            "from = [\"D[1:]\", \"A\", \"Z\", \"E\"]\n"
+            "[[record]]\nwhat = \"input\"\nfrom = \"F\"\nneurons = [2]\n"
+            "interval_bursts = 7\nstart_burst = 3\nstop_burst = 90\n";
+    const uint32_t n = sizeof wanted / sizeof wanted[0];
+    (void)state;
+    vly_genome *first = genome_of(text);
+    vly_genome *again = genome_of(first->resolved);
+    const vly_genome *const both[] = {first, again};
+    for (size_t k = 0; k < 2; k++) {
+        const vly_genome *genome = both[k];
+        assert_int_equal(genome->n_records, n);
+        for (uint32_t r = 0; r < n; r++) {
+            const vly_record *record = &genome->records[r];
+            assert_int_equal(record->kind, wanted[r].kind);
+            assert_string_equal(genome->areas[record->area].name,
+                                wanted[r].area);
+            assert_int_equal(record->interval, wanted[r].interval);
+            assert_int_equal(record->n_neurons, wanted[r].n_neurons);
+        }
+        assert_int_equal(genome->records[n - 1].start, 3);
+        assert_int_equal(genome->records[n - 1].stop, 90);
+        assert_ptr_equal(genome->areas[1].model,
+                         vly_model_find("lif_psc_delta"));
+        /* a user's model keeps its name, which is the key of its draws */
+        const vly_area *f = &genome->areas[vly_genome_area(genome, "F")];
+        const vly_area *g = &genome->areas[vly_genome_area(genome, "G")];
+        assert_string_equal(f->model->id, "own");
+        assert_int_equal(f->model->n_fields, g->model->n_fields + 6);
+        assert_true(vly_genome_area(genome, "Z") == UINT32_MAX);
+    }
+    for (uint32_t r = 0; r < n; r++) {
+        assert_string_equal(name_of(first, r), wanted[r].field);
+        assert_string_equal(name_of(again, r), wanted[r].field);
+    }
+    assert_memory_equal(&first->hash, &again->hash, sizeof first->hash);
+    assert_int_equal(first->n_notes, 2); /* the record, and the empty area */
+    vly_genome_destroy(first);
+    vly_genome_destroy(again);
+}
+
 static void no_memory(void **state)
 {
-    static const char text[] = NET RECORDS LEARNS;
+    static const char text[] = NET RECORDS
+        "[[record]]\nwhat = \"input\"\nfrom = [\"A\", \"B\"]\n" LEARNS;
     uint64_t live = vly_memory_live();
     uint64_t left = 0;
     uint64_t n = 1;
@@ -249,6 +325,7 @@ int main(void)
         cmocka_unit_test(as_written), cmocka_unit_test(parts),
         cmocka_unit_test(globs),      cmocka_unit_test(interval_by_itself),
         cmocka_unit_test(weights),    cmocka_unit_test(no_memory),
+        cmocka_unit_test(input),
     };
     return cmocka_run_group_tests(tests, NULL, NULL) ? 1 : 0;
 }

@@ -129,6 +129,11 @@ static void functions(void **state)
     check("propagator(t, t)/ms", 0.1 * exp(-0.1 / 10));
     check("propagator(10 ms, 20 ms)/ms",
           (exp(-0.1 / 20) - exp(-0.1 / 10)) / (1.0 / 10 - 1.0 / 20));
+    check("propagator_rise(t, t)/ms/ms", 0.5 * 0.01 * exp(-0.1 / 10));
+    /* a quotient of 2 and more: without it nearly all digits cancel */
+    const double b = 0.1 / 0.04 - 0.1 / 10;
+    check("propagator_rise(t, 0.04 ms)/ms/ms",
+          0.01 * exp(-0.1 / 10) * (1 - (1 + b) * exp(-b)) / (b * b));
 }
 
 static void layout(void **state)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What recordings of intervals know between two frames, in one list of words, as
- * a checkpoint has it: counts of spikes of rates, then sums of input.
+ * What recordings of intervals know between two frames, in one list of words,
+ * as a checkpoint has it: counts of spikes of rates, then sums of input.
  */
 #ifndef VOLLEY_TOOLS_RUN_COUNTS_H
 #define VOLLEY_TOOLS_RUN_COUNTS_H

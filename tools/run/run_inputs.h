@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Input of [[record]]: what arrived at a port in each interval is the difference
- * of two sums, which the models keep (core/genome/genome_record_input.c).
+ * Input of [[record]]: what arrived at a port in each interval is the
+ * difference of two sums, which the models keep
+ * (core/genome/genome_record_input.c).
  */
 #ifndef VOLLEY_TOOLS_RUN_INPUTS_H
 #define VOLLEY_TOOLS_RUN_INPUTS_H

@@ -78,8 +78,8 @@ static bool records_kind(const vly_genome *genome, vly_record_kind kind)
     return false;
 }
 
-/* Samples of fields, rates and input go to separate files, so they need a stream, not
- * a growing CSV. */
+/* Samples of fields, rates and input go to separate files, so they need a
+ * stream, not a growing CSV. */
 static vly_status choose_growing(run_output *output, bool samples,
                                  vly_error *error)
 {
@@ -285,8 +285,8 @@ static vly_status open_counts(run_job *job, vly_error *error)
         return VLY_OK;
     VLY_TRY(run_counts_init(job, &part->counts, n, &continues, error));
     run_rates_place(job, &part->rates, part->counts.state, continues);
-    VLY_TRY(run_inputs_place(job, part->counts.state + n_rates, continues,
-                             error));
+    VLY_TRY(
+        run_inputs_place(job, part->counts.state + n_rates, continues, error));
     run_counts_keep(&part->counts);
 out:
     return status;

@@ -49,9 +49,9 @@ static vly_status allocate(run_rates *rates, vly_error *error)
         most = n > most ? n : most;
     }
     rates->words = vly_calloc(most, sizeof *rates->words);
-    return rates->words ? VLY_OK
-                        : vly_fail_nomem(error, most * sizeof *rates->words,
-                                         "rates");
+    return rates->words
+               ? VLY_OK
+               : vly_fail_nomem(error, most * sizeof *rates->words, "rates");
 }
 
 void run_rates_place(const run_job *job, run_rates *rates, uint64_t *state,

@@ -168,8 +168,8 @@ vly_status run_sample_read(run_job *job, uint32_t r, const char *field,
         uint32_t n = together(report, i);
         uint32_t first = neuron_at(report, i);
         uint32_t count = neuron_at(report, i + n - 1) - first + 1;
-        VLY_TRY(vly_net_read(job->net, area, field, first, count,
-                             sample->range, error));
+        VLY_TRY(vly_net_read(job->net, area, field, first, count, sample->range,
+                             error));
         for (uint32_t k = i; k < i + n; k++)
             values[k] = sample->range[neuron_at(report, k) - first];
         i += n;

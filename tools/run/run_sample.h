@@ -19,10 +19,10 @@ typedef struct run_sample {
     vly_stream_report *reports; /* [n_reports] those of the stream */
     const vly_record **windows; /* [n_reports] when each is sampled */
     uint32_t n_reports;
-    double *range;   /* of the longest range of neurons that is read at once */
-    double *values;  /* of the largest report */
+    double *range;  /* of the longest range of neurons that is read at once */
+    double *values; /* of the largest report */
     uint32_t *words;
-    uint64_t last;   /* bursts done at the last sample */
+    uint64_t last; /* bursts done at the last sample */
 } run_sample;
 
 /* Prepares the samples of [[record]]. The connectome exists; last is set to the
