@@ -264,6 +264,8 @@ static void model(maker *m, uint32_t index)
         put(m, "spike = \"s0 >= %u.5\"\n", roll(m, 3));
     put(m, "reset = \"s0 = -1; s%u += k%u\"\n", roll(m, m->n_states),
         roll(m, m->n_params));
+    if (index % 3 == 2) /* the second simulator adds up, too */
+        put(m, "record_input = true\n");
 }
 
 /* Of three ports and more a map and a stimulus name one. */
