@@ -75,9 +75,8 @@ vly_status vly_record_models(vly_reader *reader, const vly_toml_node *node,
     if (n > 0)
         status = vly_reader_note(
             reader, node,
-            "input is recorded: area %s%s runs %s as a [neuron] with sums, "
-            "with "
-            "the same spikes, and on a CPU in 2 to 4 times the time",
+            "input is recorded: area %s%s runs %s as a [neuron] with sums: the "
+            "same spikes, on a CPU in 2 to 4 times the time",
             first->name, n > 1 ? ", as others," : "", first->model->id);
 out:
     return status;

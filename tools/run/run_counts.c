@@ -12,13 +12,12 @@
 #include "tools/run/run_checkpoint.h"
 #include "tools/run/run_job.h"
 
-uint64_t run_counts_first(const vly_record *record, uint64_t burst)
+uint64_t run_counts_first(uint64_t start, uint64_t interval, uint64_t burst)
 {
-    if (burst <= record->start)
-        return record->start;
-    const uint64_t passed = burst - record->start;
-    const uint64_t behind = passed % record->interval;
-    return behind == 0 ? burst : burst - behind + record->interval;
+    if (burst <= start)
+        return start;
+    const uint64_t behind = (burst - start) % interval;
+    return behind == 0 ? burst : burst - behind + interval;
 }
 
 static void copy(uint64_t *to, const uint64_t *from, const run_counts *counts)

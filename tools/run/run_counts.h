@@ -10,8 +10,6 @@
 
 #include <volley/volley.h>
 
-#include "genome/genome.h"
-
 struct run_job;
 
 typedef struct run_counts {
@@ -21,9 +19,9 @@ typedef struct run_counts {
     uint64_t n;
 } run_counts;
 
-/* The first interval of a [[record]] from this burst on: one that has begun
- * before it, in a run that did not record it, is left out. */
-uint64_t run_counts_first(const vly_record *record, uint64_t burst);
+/* The begin of the first interval from this burst on: one that has begun before
+ * it, in a run that did not record it, is left out. */
+uint64_t run_counts_first(uint64_t start, uint64_t interval, uint64_t burst);
 /* n words. *continues: they are those of the checkpoint whose recording the run
  * continues, otherwise 0.
  * Errors  E_NOMEM; E_PARSE the checkpoint has another number of them */

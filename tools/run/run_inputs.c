@@ -9,7 +9,6 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "connectome/connectome.h"
 #include "tools/run/run_counts.h"
 #include "tools/run/run_job.h"
 #include "tools/run/run_output.h"
@@ -71,8 +70,7 @@ static vly_status read_sums(run_job *job, const run_input *input,
 {
     const run_inputs *inputs = of(job);
     const vly_record *record = input->record;
-    const vly_model_info *model =
-        job->build.connectome->areas[record->area].model;
+    const vly_model_info *model = job->build.genome->areas[record->area].model;
     vly_status status = VLY_OK;
     VLY_TRY(run_sample_read(job, input->report,
                             model->fields[record->field].name, inputs->high,
@@ -114,7 +112,8 @@ vly_status run_inputs_place(run_job *job, uint64_t *state, bool continues,
         at += input->n_neurons;
         if (continues)
             continue;
-        *input->begin = run_counts_first(input->record, job->first_burst);
+        *input->begin = run_counts_first(
+            input->record->start, input->record->interval, job->first_burst);
         if (*input->begin != job->first_burst)
             continue;
         VLY_TRY(read_sums(job, input, error));

@@ -11,13 +11,12 @@
 
 #include <volley/volley.h>
 
-#include "genome/genome.h"
-
 struct run_job;
+struct vly_record;
 
 /* One [[record]] of input at one port of one area. */
 typedef struct run_input {
-    const vly_record *record;
+    const struct vly_record *record;
     uint32_t report; /* of the stream */
     uint32_t n_neurons;
     uint64_t *begin; /* of the open interval: its first burst */

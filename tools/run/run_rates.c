@@ -64,7 +64,8 @@ void run_rates_place(const run_job *job, run_rates *rates, uint64_t *state,
         rate->counts = &state[at];
         at += rate->n_counts;
         if (!continues)
-            *rate->begin = run_counts_first(rate->record, job->first_burst);
+            *rate->begin = run_counts_first(
+                rate->record->start, rate->record->interval, job->first_burst);
     }
 }
 
