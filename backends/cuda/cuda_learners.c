@@ -286,17 +286,16 @@ out:
 }
 
 int vly_cuda_learners_launch(const vly_cuda_shard *shard,
-                             const vly_cuda_launch *launch)
+                             const vly_cuda_launch *launch, const void *spliced)
 {
     const vly_cuda_learners *view = &shard->learners.view;
     const cudaStream_t stream = (cudaStream_t)shard->stream;
     assert(!shard->learners.is_out);
-    return (
-        int)(shard->plastic.by_users
-                 ? vly_cuda_launch_learner_rules(&shard->view, launch,
-                                                 &shard->resident, view, stream)
-                 : vly_cuda_launch_learners(&shard->view, launch,
-                                            &shard->resident, view, stream));
+    if (shard->plastic.by_users && !spliced)
+        return (int)vly_cuda_launch_learner_rules(
+            &shard->view, launch, &shard->resident, view, stream);
+    return (int)vly_cuda_launch_learners(&shard->view, launch, &shard->resident,
+                                         view, spliced, stream);
 }
 
 static cudaError_t flush(const vly_cuda_shard *shard)
@@ -350,14 +349,22 @@ out:
  * as they are. */
 vly_status vly_cuda_learners_create(vly_cuda_shard *shard, vly_error *error)
 {
-    vly_cuda_learner_set *set = &shard->learners;
     uint32_t n = shard->plastic.view.n;
     vly_status status = VLY_OK;
-    memset(set, 0, sizeof *set);
+    memset(&shard->learners, 0, sizeof shard->learners);
     if (n == 0)
         return VLY_OK;
     VLY_TRY(create_all(shard, n, error));
-    VLY_TRY(begin_flushed(shard, error));
+    status = begin_flushed(shard, error);
+out:
+    return status;
+}
+
+vly_status vly_cuda_learners_take(vly_cuda_shard *shard, vly_error *error)
+{
+    vly_cuda_learner_set *set = &shard->learners;
+    uint32_t n = set->view.n;
+    vly_status status = VLY_OK;
     for (uint32_t p = 0; p < n; p++)
         VLY_TRY(make(shard, p, error));
     for (uint32_t p = 0; p < n; p++) {

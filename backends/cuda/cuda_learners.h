@@ -24,13 +24,17 @@ const char *vly_cuda_learners_unfit(const vly_cuda_shard *shard);
  * nothing learns. */
 uint32_t vly_cuda_learners_newest(const vly_cuda_shard *shard,
                                   uint32_t n_blocks);
-/* From what cuda_learning has, for shard->resident; frees the targets. A
- * failure is cleaned up by release. */
+/* Memory for shard->resident. A failure is cleaned up by release. */
 vly_status vly_cuda_learners_create(vly_cuda_shard *shard, vly_error *error);
+/* After that, once no other plan will be made: masters by block, from what
+ * cuda_learning has; frees the targets. */
+vly_status vly_cuda_learners_take(vly_cuda_shard *shard, vly_error *error);
 void vly_cuda_learners_release(vly_cuda_shard *shard);
-/* Enqueues a launch; a cudaError_t. */
+/* Enqueues a launch; a cudaError_t. spliced: a kernel that the driver has
+ * compiled, or NULL. */
 int vly_cuda_learners_launch(const vly_cuda_shard *shard,
-                             const vly_cuda_launch *launch);
+                             const vly_cuda_launch *launch,
+                             const void *spliced);
 /* As learning_out and learning_in of a plan. */
 vly_status vly_cuda_learners_out(vly_cuda_shard *shard, vly_error *error);
 vly_status vly_cuda_learners_in(vly_cuda_shard *shard, vly_error *error);

@@ -43,11 +43,8 @@ const char *vly_cuda_programs_unfit(const vly_cuda_shard *shard)
         return NULL;
     if (shard->net->wanted.jit == 0)
         return "the net has models of users, which run step by step with jit=0";
-    if (shard->net->n_shards > 1)
-        return "the net has models of users, which run on one device";
-    return vly_cuda_learns(shard)
-               ? "the net has models of users and maps that learn, which run "
-                 "by plan global"
+    return shard->net->n_shards > 1
+               ? "the net has models of users, which run on one device"
                : NULL;
 }
 

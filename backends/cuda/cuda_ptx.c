@@ -360,7 +360,7 @@ static void write_step(const vly_program *program, uint32_t number,
     vly_cuda_text_add(to, "}\n");
 }
 
-typedef enum ptx_mark { MARK_STEP, MARK_READ, MARK_WRITE } ptx_mark;
+typedef enum ptx_mark { MARK_STEP, MARK_READ, MARK_WRITE, MARK_NEEDS } ptx_mark;
 
 /* The fields that the step reads, into registers of the function, or those that
  * it writes, from there. */
@@ -448,22 +448,37 @@ static void write_all(const vly_program *const *programs, uint32_t n,
 
 static const char *const marks[] = {[MARK_STEP] = VLY_CUDA_PTX_MARK,
                                     [MARK_READ] = VLY_CUDA_PTX_READ,
-                                    [MARK_WRITE] = VLY_CUDA_PTX_WRITE};
+                                    [MARK_WRITE] = VLY_CUDA_PTX_WRITE,
+                                    [MARK_NEEDS] = VLY_CUDA_PTX_NEEDS};
+#define MARK_BEGIN "//VLY_" /* of all */
 
 /* The first mark, its kind, and the operands after it; NULL: there is none. */
 static const char *find_mark(const char *text, ptx_mark *kind,
                              const char **operands)
 {
-    const char *first = NULL;
-    for (ptx_mark k = MARK_STEP; k <= MARK_WRITE; k++) {
-        const char *at = strstr(text, marks[k]);
-        if (!at || (first && at > first))
-            continue;
-        first = at;
-        *kind = k;
-        *operands = at + strlen(marks[k]);
-    }
-    return first;
+    for (; (text = strstr(text, MARK_BEGIN)) != NULL; text++)
+        for (ptx_mark k = MARK_STEP; k <= MARK_NEEDS; k++)
+            if (strncmp(text, marks[k], strlen(marks[k])) == 0) {
+                *kind = k;
+                *operands = text + strlen(marks[k]);
+                return text;
+            }
+    return NULL;
+}
+
+/* Nothing, or the end of a thread, after which there is no code. */
+static bool write_need(const char *at, uint32_t needs, vly_cuda_text *to)
+{
+    char part[VLY_CUDA_PTX_NAME];
+    char rest[VLY_CUDA_PTX_NAME];
+    if (!read_name(&at, part) || read_name(&at, rest))
+        return false;
+    const unsigned long k = strtoul(part, NULL, 10);
+    if (k >= VLY_CUDA_N_NEEDS)
+        return false;
+    if ((needs >> k & 1) == 0)
+        vly_cuda_text_add(to, "trap; exit;");
+    return true;
 }
 
 /* ---- one kernel of several ----------------------------------------------- */
@@ -500,7 +515,7 @@ void vly_cuda_ptx_keep(const char *kernels, const char *begin,
 /* ---- all marks ----------------------------------------------------------- */
 
 int vly_cuda_ptx_splice(const char *kernel, const vly_program *const *programs,
-                        uint32_t n, vly_cuda_text *to)
+                        uint32_t n, uint32_t needs, vly_cuda_text *to)
 {
     int n_steps = 0;
     ptx_mark kind = MARK_STEP;
@@ -509,12 +524,17 @@ int vly_cuda_ptx_splice(const char *kernel, const vly_program *const *programs,
     for (uint32_t mark = 0; (at = find_mark(kernel, &kind, &operands)) != NULL;
          mark++) {
         vly_cuda_ptx_names names;
+        vly_cuda_text_copy(to, kernel, (size_t)(at - kernel));
+        kernel = at + strcspn(at, "\n");
+        if (kind == MARK_NEEDS) {
+            if (!write_need(operands, needs, to))
+                return -1;
+            continue;
+        }
         if (kind == MARK_STEP ? !read_names(operands, &names)
                               : !read_few_names(operands, &names))
             return -1;
-        vly_cuda_text_copy(to, kernel, (size_t)(at - kernel));
         write_all(programs, n, mark, kind, &names, to);
-        kernel = at + strcspn(at, "\n");
         n_steps += kind == MARK_STEP;
     }
     vly_cuda_text_copy(to, kernel, strlen(kernel));

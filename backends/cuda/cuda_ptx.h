@@ -9,7 +9,9 @@
  * before the first step. A thread that keeps its neuron from burst to burst has
  * VLY_READ with VLY_CUDA_KEPT_ROW before all steps, and after them
  *     //VLY_WRITE OPERANDS
- * which are those of VLY_READ.
+ * which are those of VLY_READ. Where the code begins that only some nets need,
+ * there is
+ *     //VLY_NEEDS PART
  */
 #ifndef VOLLEY_CUDA_PTX_H
 #define VOLLEY_CUDA_PTX_H
@@ -23,6 +25,7 @@
 #define VLY_CUDA_PTX_MARK "//VLY_STEP"
 #define VLY_CUDA_PTX_READ "//VLY_READ"
 #define VLY_CUDA_PTX_WRITE "//VLY_WRITE"
+#define VLY_CUDA_PTX_NEEDS "//VLY_NEEDS"
 #define VLY_CUDA_PTX_NAME 24u /* longest name of a register, with its end */
 
 /* Operands of VLY_STEP, in their order: fired, row, and the inputs.
@@ -78,9 +81,11 @@ void vly_cuda_ptx_keep(const char *kernels, const char *begin,
 /* Appends a copy of a kernel's text with the steps of n programs, chosen by the
  * operand `model`, in place of each mark, within braces and with registers of
  * their own. They were checked (vly_common_check_program). Only add, sub and
- * mul with .rn, which are never fused, and no .ftz. The number of VLY_STEP, or
- * -1 if a mark has other operands than its table. */
+ * mul with .rn, which are never fused, and no .ftz. needs: a bit for each part
+ * that is needed; others end with an error where they begin, so that nothing is
+ * compiled of them. The number of VLY_STEP, or -1 if a mark has other operands
+ * than its table. */
 int vly_cuda_ptx_splice(const char *kernel, const vly_program *const *programs,
-                        uint32_t n, vly_cuda_text *to);
+                        uint32_t n, uint32_t needs, vly_cuda_text *to);
 
 #endif

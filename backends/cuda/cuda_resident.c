@@ -148,15 +148,16 @@ static vly_status create(vly_cuda_shard *shard, uint32_t *is_made,
     if (status != VLY_OK || !*is_made)
         return status;
     vly_cuda_store_release(shard);
-    status = create_ring(shard, error);
-    if (status == VLY_OK && vly_cuda_has_programs(shard))
-        return create_programs(shard, error);
-    if (status == VLY_OK)
-        status = vly_cuda_check(
+    VLY_TRY(create_ring(shard, error));
+    VLY_TRY(vly_cuda_learners_create(shard, error));
+    if (vly_cuda_has_programs(shard))
+        VLY_TRY(create_programs(shard, error));
+    else
+        VLY_TRY(vly_cuda_check(
             (int)vly_cuda_resident_prepare(&shard->view, &shard->resident),
-            "shared memory of a block", error);
-    if (status == VLY_OK)
-        status = vly_cuda_learners_create(shard, error);
+            "shared memory of a block", error));
+    status = vly_cuda_learners_take(shard, error);
+out:
     return status;
 }
 
@@ -306,10 +307,10 @@ static int launch(vly_cuda_shard *shard, const vly_cuda_launch *wanted)
 {
     const void *spliced = NULL;
     int code = make_ready(shard, wanted->n_bursts);
-    if (code == (int)cudaSuccess && shard->learners.view.n > 0)
-        return vly_cuda_learners_launch(shard, wanted);
     if (code == (int)cudaSuccess)
         code = find_spliced(shard, &spliced);
+    if (code == (int)cudaSuccess && shard->learners.view.n > 0)
+        return vly_cuda_learners_launch(shard, wanted, spliced);
     if (code == (int)cudaSuccess)
         code = (int)vly_cuda_launch_resident(&shard->view, wanted,
                                              &shard->resident, spliced,

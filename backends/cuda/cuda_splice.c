@@ -45,20 +45,42 @@ static bool fits_quads(const vly_net_desc *desc)
     return true;
 }
 
-/* The kernel, by the number in its name, and its text. */
-static uint32_t pick_kernel(const vly_cuda_shard *shard, const char **text)
+/* The kernel of plan global, by the number in its name. */
+static uint32_t pick_model(const vly_cuda_shard *shard)
 {
     const uint32_t model = shard->programs.view.model;
-    *text = shard->view.n_ports > 2 ? vly_cuda_spliced_ports
-                                    : vly_cuda_spliced_mixed;
-    if (model != VLY_CUDA_ONLY_PROGRAMS)
+    if (model != VLY_CUDA_ONLY_PROGRAMS || shard->net->wanted.jit > 1 ||
+        shard->view.n_ports > 1 || !fits_quads(shard->net->desc))
         return model;
-    *text = vly_cuda_spliced_only;
-    if (shard->net->wanted.jit > 1 || shard->view.n_ports > 1 ||
-        !fits_quads(shard->net->desc))
-        return model;
-    *text = vly_cuda_spliced_quads;
     return VLY_CUDA_QUAD_PROGRAMS;
+}
+
+/* Its text. */
+static const char *pick_text(const vly_cuda_shard *shard, uint32_t model)
+{
+    const bool learns = vly_cuda_learns(shard);
+    if (shard->view.n_ports > 2)
+        return learns ? vly_cuda_spliced_ports_learning
+                      : vly_cuda_spliced_ports;
+    if (learns)
+        return vly_cuda_spliced_learning;
+    return model == VLY_CUDA_QUAD_PROGRAMS   ? vly_cuda_spliced_quads
+           : model == VLY_CUDA_ONLY_PROGRAMS ? vly_cuda_spliced_only
+                                             : vly_cuda_spliced_mixed;
+}
+
+/* What the net needs of a kernel with maps that learn, a bit each. */
+static uint32_t list_needs(const vly_cuda_shard *shard)
+{
+    const vly_cuda_plastic *plastic = &shard->plastic;
+    uint32_t needs =
+        plastic->view.n_short > 0 ? 1u << VLY_CUDA_NEEDS_SHORT_TERM : 0;
+    for (uint32_t p = 0; p < plastic->view.n; p++) {
+        needs |= 1u << plastic->list[p].rule;
+        if ((plastic->list[p].flags & VLY_CUDA_LEARNING_WINDOW) != 0)
+            needs |= 1u << VLY_CUDA_NEEDS_WINDOWS;
+    }
+    return needs;
 }
 
 /* The different programs, in the order of their numbers. */
@@ -111,11 +133,12 @@ static vly_status make_text(vly_cuda_shard *shard, const splice *want,
                            &programs, error));
     VLY_TRY(cut_text(shard, want, &kernel, error));
     const uint32_t n = list_programs(shard->net->desc, programs);
-    *n_marks = vly_cuda_ptx_splice(kernel.text, programs, n, to);
+    const uint32_t needs = list_needs(shard);
+    *n_marks = vly_cuda_ptx_splice(kernel.text, programs, n, needs, to);
     to->room = to->length + 1;
     to->length = 0;
     VLY_TRY(vly_cuda_alloc(shard, to->room, 1, &to->text, error));
-    (void)vly_cuda_ptx_splice(kernel.text, programs, n, to);
+    (void)vly_cuda_ptx_splice(kernel.text, programs, n, needs, to);
 out:
     vly_cuda_release(shard, kernel.text);
     vly_cuda_release(shard, programs);
@@ -178,22 +201,23 @@ static void warn(const char *begin, const char *why)
 vly_status vly_cuda_splice_global(vly_cuda_shard *shard, vly_error *error)
 {
     vly_cuda_program_set *set = &shard->programs;
-    char why[VLY_CUDA_IMAGE_WHY] = "there are maps that learn";
+    char why[VLY_CUDA_IMAGE_WHY];
     splice want;
     set->n_rows = 0;
     if (shard->net->wanted.jit == 0)
         return VLY_OK;
-    const uint32_t model = pick_kernel(shard, &want.kernels);
+    const uint32_t model = pick_model(shard);
     const bool is_quads = model == VLY_CUDA_QUAD_PROGRAMS;
     const uint32_t cache = shard->net->wanted.cache;
+    want.kernels = pick_text(shard, model);
     snprintf(want.begin, sizeof want.begin, "_Z10run_burstsILi%uEE", model);
     /* The driver's linker, whose result can be kept, compiles functions of a
      * text for any caller: without quads the step spills 72 bytes then, and
-     * adex takes twice as long (MODELS.md). */
-    want.kept = cache == 2 || (cache == 0 && is_quads);
-    vly_status status = VLY_OK;
-    if (!vly_cuda_learns(shard))
-        status = compile(shard, &want, VLY_CUDA_SPLICED_GLOBAL, why, error);
+     * adex takes twice as long (MODELS.md); rules are functions, too. */
+    want.kept =
+        cache == 2 || (cache == 0 && is_quads && !vly_cuda_learns(shard));
+    vly_status status =
+        compile(shard, &want, VLY_CUDA_SPLICED_GLOBAL, why, error);
     if (status == VLY_OK && set->kernels[VLY_CUDA_SPLICED_GLOBAL])
         set->n_rows = is_quads ? VLY_CUDA_QUAD_ROWS : 1;
     else if (status == VLY_OK)
@@ -221,10 +245,13 @@ static vly_status finish(const vly_cuda_shard *shard, vly_cuda_spliced which,
 vly_status vly_cuda_splice_resident(vly_cuda_shard *shard, vly_error *error)
 {
     char why[VLY_CUDA_IMAGE_WHY];
-    splice want = {.kernels = shard->resident.step != 0
+    const bool learns = shard->learners.view.n > 0;
+    const uint32_t cache = shard->net->wanted.cache;
+    splice want = {.kernels = learns ? vly_cuda_spliced_learners
+                              : shard->resident.step != 0
                                   ? vly_cuda_spliced_shifted
                                   : vly_cuda_spliced_resident,
-                   .kept = shard->net->wanted.cache != 1};
+                   .kept = cache == 2 || (cache == 0 && !learns)};
     const uint32_t threads =
         vly_cuda_resident_threads(&shard->view, &shard->resident);
     const vly_cuda_spliced which = vly_cuda_splice_instance(threads);

@@ -15,10 +15,14 @@ extern const char vly_cuda_spliced_mixed[];
 extern const char vly_cuda_spliced_only[];
 extern const char vly_cuda_spliced_quads[];
 extern const char vly_cuda_spliced_ports[];
-/* Of burst_spliced_resident.cu, ..._shifted.cu and ..._partition.cu: all
- * instances of their kernels, of which one is left. */
+/* The first three with maps that learn, in one text, and the last. */
+extern const char vly_cuda_spliced_learning[];
+extern const char vly_cuda_spliced_ports_learning[];
+/* Of burst_spliced_resident.cu, ..._shifted.cu, ..._learners.cu and
+ * ..._partition.cu: all instances of their kernels, of which one is left. */
 extern const char vly_cuda_spliced_resident[];
 extern const char vly_cuda_spliced_shifted[];
+extern const char vly_cuda_spliced_learners[];
 extern const char vly_cuda_spliced_partition[];
 
 /* Makes the kernel of plan global, or logs why not. Not with option jit=0.

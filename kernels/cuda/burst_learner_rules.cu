@@ -13,9 +13,10 @@ cudaError_t vly_cuda_launch_learner_rules(const vly_cuda_view *view,
                                           const vly_cuda_learners *learners,
                                           cudaStream_t stream)
 {
-    const cudaError_t code = allow_shared(pick_run(view, resident));
+    const void *kernel = pick_run(view, resident);
+    const cudaError_t code = allow_shared(kernel);
     return code == cudaSuccess
-               ? launch_run(view, launch, resident, learners, stream)
+               ? launch_run(kernel, view, launch, resident, learners, stream)
                : code;
 }
 

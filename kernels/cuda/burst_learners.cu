@@ -13,9 +13,10 @@ cudaError_t vly_cuda_launch_learners(const vly_cuda_view *view,
                                      const vly_cuda_launch *launch,
                                      const vly_cuda_resident *resident,
                                      const vly_cuda_learners *learners,
-                                     cudaStream_t stream)
+                                     const void *spliced, cudaStream_t stream)
 {
-    return launch_run(view, launch, resident, learners, stream);
+    return launch_run(spliced != nullptr ? spliced : pick_run(view, resident),
+                      view, launch, resident, learners, stream);
 }
 
 cudaError_t vly_cuda_launch_learners_flush(const vly_cuda_view *view,

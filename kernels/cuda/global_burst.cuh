@@ -303,7 +303,7 @@ static const void *pick_kernel(uint32_t model)
 #if defined(VLY_CUDA_SPLICED_MODEL) /* the text has no other one */
     (void)model;
     return (const void *)run_bursts<VLY_CUDA_SPLICED_MODEL>;
-#elif VLY_CUDA_PROGRAM_PORTS > 2 || VLY_CUDA_USERS_RULES
+#elif VLY_CUDA_PROGRAM_PORTS > 2 || (VLY_CUDA_USERS_RULES && !VLY_CUDA_SPLICED)
     (void)model; /* one kernel for all nets that come here */
     return (const void *)run_bursts<VLY_CUDA_N_MODELS>;
 #elif VLY_CUDA_PROGRAMS

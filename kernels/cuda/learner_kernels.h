@@ -58,12 +58,13 @@ typedef struct vly_cuda_learners {
 #define VLY_CUDA_LEARNER_WORDS 4u
 #define VLY_CUDA_LEARNER_BYTES (sizeof(vly_cuda_learners) + 80u)
 
-/* As vly_cuda_launch_resident, for a net with maps that learn. */
+/* As vly_cuda_launch_resident, for a net with maps that learn; a kernel that
+ * the driver has compiled (spliced, or NULL) has users' rules, too. */
 cudaError_t vly_cuda_launch_learners(const vly_cuda_view *view,
                                      const vly_cuda_launch *launch,
                                      const vly_cuda_resident *resident,
                                      const vly_cuda_learners *learners,
-                                     cudaStream_t stream);
+                                     const void *spliced, cudaStream_t stream);
 /* The spikes of all targets before `burst` are folded into every synapse. */
 cudaError_t vly_cuda_launch_learners_flush(const vly_cuda_view *view,
                                            const vly_cuda_resident *resident,

@@ -39,7 +39,7 @@ static __global__ void __launch_bounds__(VLY_CUDA_THREADS, 1)
     }
 }
 
-static cudaError_t launch_run(const vly_cuda_view *view,
+static cudaError_t launch_run(const void *kernel, const vly_cuda_view *view,
                               const vly_cuda_launch *launch,
                               const vly_cuda_resident *resident,
                               const vly_cuda_learners *learners,
@@ -48,7 +48,7 @@ static cudaError_t launch_run(const vly_cuda_view *view,
     void *arguments[4] = {(void *)view, (void *)launch, (void *)resident,
                           (void *)learners};
     return cudaLaunchCooperativeKernel(
-        pick_run(view, resident), dim3(resident->n_blocks),
+        kernel, dim3(resident->n_blocks),
         dim3(is_kept(view, resident) ? n_threads(resident) : MANY_THREADS),
         arguments, (size_t)vly_cuda_resident_bytes(view, resident), stream);
 }

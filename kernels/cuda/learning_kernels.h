@@ -19,7 +19,11 @@ enum {
 #define VLY_EACH_PLASTICITY(id) VLY_CUDA_RULE_##id,
 #include "kernels/rules/plasticity.def"
     VLY_CUDA_N_RULES,
-    VLY_CUDA_RULE_USERS = VLY_CUDA_N_RULES /* every rule of a user */
+    VLY_CUDA_RULE_USERS = VLY_CUDA_N_RULES, /* every rule of a user */
+    /* what else a net may need of a kernel (learning_needs.cuh) */
+    VLY_CUDA_NEEDS_WINDOWS,
+    VLY_CUDA_NEEDS_SHORT_TERM,
+    VLY_CUDA_N_NEEDS
 };
 #define VLY_CUDA_RULE_COEFS 8u
 

@@ -16,6 +16,8 @@
 
 #include <string.h>
 
+#include "learning_needs.cuh"
+
 #include "kernels/rules/plasticity_rules.h"
 
 template <int RULE> struct plastic_rule;
@@ -223,10 +225,18 @@ learning_target(const vly_cuda_learning &l, uint32_t last, uint4 tail,
         y[t] = learning_decay(l.target_trace[t], after[t], burst - last);
 }
 
+/* In a text for the driver a row is a call: each rule is compiled once, not
+ * where rows are delivered and where they are flushed. */
+#if VLY_CUDA_SPLICED
+#define LEARNING_ROW __noinline__
+#else
+#define LEARNING_ROW __forceinline__
+#endif
+
 /* Part `part` of n_parts of row k, by one warp. input: NULL, or accumulators of
  * this burst and port, to which the arrival is delivered. */
 template <int RULE>
-static __device__ __forceinline__ void
+static __device__ LEARNING_ROW void
 learning_part(const vly_cuda_learning &l, const learning_row &row,
               uint32_t burst, uint32_t k, uint32_t part, uint32_t n_parts,
               uint32_t *input)
@@ -273,12 +283,14 @@ learning_visit(const vly_cuda_learning &l, const learning_row &row,
     switch (l.rule) {
 #define VLY_EACH_PLASTICITY(id)                                                \
     case VLY_CUDA_RULE_##id:                                                   \
+        learning_needs<VLY_CUDA_RULE_##id>();                                  \
         learning_part<VLY_CUDA_RULE_##id>(l, row, burst, k, part, n_parts,     \
                                           input);                              \
         break;
 #include "kernels/rules/plasticity.def"
 #if VLY_CUDA_USERS_RULES
     case VLY_CUDA_RULE_USERS:
+        learning_needs<VLY_CUDA_RULE_USERS>();
         learning_part<VLY_CUDA_RULE_USERS>(l, row, burst, k, part, n_parts,
                                            input);
         break;
@@ -317,6 +329,7 @@ static __device__ void learning_flush(const vly_cuda_learnings &learnings,
     for (uint32_t p = 0; p < learnings.n; p++) {
         const vly_cuda_learning &l = learnings.list[p];
         if (learning_has_window(l)) {
+            learning_needs<VLY_CUDA_NEEDS_WINDOWS>();
             window_sweep(l, burst, warp, n_warps);
             continue;
         }
@@ -359,6 +372,7 @@ static __device__ void learning_deliver(const vly_cuda_view &view,
         uint64_t start = 0;
         const uint32_t count = learning_set(view, l, burst, &start);
         if (learning_has_window(l)) {
+            learning_needs<VLY_CUDA_NEEDS_WINDOWS>();
             window_deliver(view, l, burst, start, count);
             continue;
         }
@@ -464,6 +478,7 @@ static __device__ void learning_fired(const vly_cuda_learnings &learnings,
     for (uint32_t p = 0; p < learnings.n; p++) {
         const vly_cuda_learning &l = learnings.list[p];
         if (learning_has_window(l)) {
+            learning_needs<VLY_CUDA_NEEDS_WINDOWS>();
             window_fired(l, burst, id);
             continue;
         }

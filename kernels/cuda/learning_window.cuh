@@ -53,6 +53,7 @@ window_visit(const vly_cuda_learning &l, float x, uint32_t burst, uint32_t k)
     switch (l.rule) {
 #define VLY_EACH_PLASTICITY(id)                                                \
     case VLY_CUDA_RULE_##id:                                                   \
+        learning_needs<VLY_CUDA_RULE_##id>();                                  \
         window_row<VLY_CUDA_RULE_##id>(l, x, burst, k);                        \
         break;
 #include "kernels/rules/plasticity.def"

@@ -149,12 +149,23 @@ cudaError_t vly_cuda_launch_ports_rules(const vly_cuda_view *view,
                                         const vly_cuda_programs *programs,
                                         uint32_t n_blocks, cudaStream_t stream);
 
+/* The same by a kernel of the text of burst_spliced_learning.cu or
+ * burst_spliced_ports_learning.cu, by any rules. */
+cudaError_t vly_cuda_launch_spliced_learning(
+    const void *kernel, const vly_cuda_view *view,
+    const vly_cuda_launch *launch, const vly_cuda_learnings *learnings,
+    const vly_cuda_programs *programs, uint32_t n_blocks, cudaStream_t stream);
+
 /* burst_spliced.cu and burst_spliced_ports.cu, which are compiled to text only:
  * the kernel for a model, and the one for more ports. */
 const void *vly_cuda_spliced_kernel(uint32_t model);
 const void *vly_cuda_spliced_ports_kernel(void);
 const void *vly_cuda_spliced_resident_kernel(uint32_t model, uint32_t threads);
 const void *vly_cuda_spliced_shifted_kernel(uint32_t model, uint32_t threads);
+/* And of nets with maps that learn. */
+const void *vly_cuda_spliced_learning_kernel(uint32_t model);
+const void *vly_cuda_spliced_ports_learning_kernel(void);
+const void *vly_cuda_spliced_learners_kernel(uint32_t model, uint32_t threads);
 const void *vly_cuda_spliced_partition_kernel(uint32_t model, uint32_t unit,
                                               uint32_t kind);
 

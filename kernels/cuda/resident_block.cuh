@@ -5,6 +5,7 @@
 #ifndef VOLLEY_CUDA_RESIDENT_BLOCK_CUH
 #define VOLLEY_CUDA_RESIDENT_BLOCK_CUH
 
+#include "learner_kernels.h"
 #include "resident_deliver.cuh"
 #include "resident_update.cuh"
 
@@ -178,6 +179,32 @@ fired_lines(const vly_cuda_resident &resident)
     return resident.slice / LINE_CODES + 1 + VLY_CUDA_MAIL_LINES;
 }
 
+/* Words of the ring, of two counts for each burst and of a learner, rounded up
+ * to 16 bytes. */
+static __host__ __device__ __forceinline__ uint32_t
+learner_words(uint32_t ring_words, uint32_t max_delay)
+{
+    return (ring_words + 2 * max_delay + VLY_CUDA_LEARNER_WORDS + 3) / 4 * 4;
+}
+
+#if VLY_CUDA_SPLICED
+/* Behind all else of the block: a flush between launches knows no programs. */
+static __device__ __forceinline__ uint32_t *
+programs_place(const vly_cuda_view &view, const vly_cuda_resident &resident,
+               uint32_t *ring, uint32_t words)
+{
+#if RESIDENT_LEARNS
+    const uint4 *newest =
+        (uint4 *)(ring + learner_words(words, view.max_delay));
+    return (uint32_t *)((uint8_t *)(newest +
+                                    (resident.near + 1) * resident.n_newest) +
+                        VLY_CUDA_LEARNER_BYTES);
+#else
+    return ring + words + view.max_delay;
+#endif
+}
+#endif
+
 /* The structure is at an offset that is read at run time: addresses that the
  * compiler knows are recomputed at each use, from a slow register. */
 static __device__ __forceinline__ resident_block
@@ -195,7 +222,7 @@ make_block(const vly_cuda_view &view, const vly_cuda_resident &resident,
             resident.step
 #if VLY_CUDA_SPLICED
             ,
-            place_programs(view, ring + words + view.max_delay)
+            place_programs(view, programs_place(view, resident, ring, words))
 #endif
     };
 }

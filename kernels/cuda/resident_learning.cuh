@@ -17,14 +17,6 @@
 
 #define NOTHING_LEARNS 0xffffffffu
 
-/* Words of the ring, of two counts for each burst and of a learner, rounded up
- * to 16 bytes. */
-static __host__ __device__ __forceinline__ uint32_t
-learner_words(uint32_t ring_words, uint32_t max_delay)
-{
-    return (ring_words + 2 * max_delay + VLY_CUDA_LEARNER_WORDS + 3) / 4 * 4;
-}
-
 #if RESIDENT_LEARNS
 
 #include "resident_synapses.cuh"

@@ -3,8 +3,9 @@
  * instances a net needs: burst_resident.cu has those of nets whose weights have
  * no shifts, burst_shifted.cu, which defines RESIDENT_SHIFTED, the others, and
  * burst_learners.cu, which defines RESIDENT_LEARNS, those with maps that learn.
- * burst_spliced_resident.cu and burst_spliced_shifted.cu define
- * VLY_CUDA_SPLICED: those of nets with users' models.
+ * burst_spliced_resident.cu, burst_spliced_shifted.cu and
+ * burst_spliced_learners.cu define VLY_CUDA_SPLICED: those of nets with users'
+ * models.
  */
 #ifndef VOLLEY_CUDA_RESIDENT_RUN_CUH
 #define VOLLEY_CUDA_RESIDENT_RUN_CUH

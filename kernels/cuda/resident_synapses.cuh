@@ -455,6 +455,7 @@ learner_visit_by(const vly_cuda_learning &l, const vly_cuda_learner &part,
 {
     if constexpr (plastic_rule<RULE>::eligible == 0 &&
                   plastic_rule<RULE>::window == 0) {
+        learning_needs<RULE>();
         if (task.input != NO_INPUT)
             learner_rows<RULE, true>(l, part, learner, task);
         else

@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-#include "learning_kernels.h"
+#include "learning_needs.cuh"
 
 #include "kernels/rules/short_term_rules.h"
 
@@ -125,6 +125,7 @@ static __device__ void short_term_deliver(const vly_cuda_view &view,
 {
     for (uint32_t p = 0; p < learnings.n_short; p++) {
         const vly_cuda_short_term &s = learnings.short_term[p];
+        learning_needs<VLY_CUDA_NEEDS_SHORT_TERM>();
         if (burst >= s.base_delay)
             short_term_rows(view, s, burst - s.base_delay,
                             (uint32_t)(burst % view.ring), 0, 1);
@@ -159,6 +160,7 @@ static __device__ void short_term_arrivals(const vly_cuda_view &view,
 {
     for (uint32_t p = 0; p < learnings.n_short; p++) {
         const vly_cuda_short_term &s = learnings.short_term[p];
+        learning_needs<VLY_CUDA_NEEDS_SHORT_TERM>();
         if (burst >= s.base_delay)
             short_term_advance(view, s, s.head, burst - s.base_delay);
         if (burst >= s.reach)

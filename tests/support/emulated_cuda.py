@@ -16,6 +16,7 @@ PTX = [
      "{11}, {12}, {13}, {14}, {15})"),
     ("//VLY_READ", ""),
     ("//VLY_WRITE", ""),
+    ("//VLY_NEEDS", "fake_jit_needs({0})"),
     ("barrier.cluster.arrive", "emulated_cluster_sync()"),
     ("barrier.cluster.wait", ""),
     ("mbarrier.init", "emulated_barrier_init({0}, {1})"),

@@ -42,14 +42,23 @@ static const ptx_outer outer_start[N_NAMES] = {
 #define WRITE(row)                                                             \
     VLY_CUDA_PTX_WRITE " " row ", %r_model, %r_state, %r_stride\n"
 #define NEXT "//VLY_NEXT\n"
-/* of the kernels for more ports and for weights with shifts */
+/* of the kernels for more ports, for weights with shifts and with maps that
+ * learn */
 #define PORTS "ports"
 #define SHIFTED "shifted"
+#define LEARNING "learning"
+/* what becomes of the mark tells whether the part is there */
+#define PART(k) "// part " k ":" VLY_CUDA_PTX_NEEDS " " k "\n"
+#define PARTS                                                                  \
+    PART("0")                                                                  \
+    PART("1")                                                                  \
+    PART("2") PART("3") PART("4") PART("5") PART("6") PART("7") PART("8")
 #define TEXT(name, entries)                                                    \
     extern const char name[];                                                  \
     const char name[] = READ("0") STEP("0") NEXT READ("0") READ("1") STEP("1") \
         NEXT READ("0") READ("2") STEP("2") NEXT READ("0") READ("3") STEP("3")  \
-            NEXT STEP("4") NEXT READ("5") STEP("5") WRITE("5") NEXT entries;
+            NEXT STEP("4") NEXT READ("5") STEP("5") WRITE("5")                 \
+                NEXT PARTS entries;
 #define ENTRY(name, instance) "// .entry _Z" name "ILi" instance "(\n// {}\n"
 #define BURSTS(instance) ENTRY("10run_bursts", instance)
 #define RESIDENT(model, more)                                                  \
@@ -67,16 +76,22 @@ TEXT(vly_cuda_spliced_mixed, BURSTS("8EEv"))
 TEXT(vly_cuda_spliced_only, BURSTS("9EEv"))
 TEXT(vly_cuda_spliced_quads, BURSTS("10EEv"))
 TEXT(vly_cuda_spliced_ports, BURSTS("8EE" PORTS))
+TEXT(vly_cuda_spliced_learning,
+     BURSTS("8EE" LEARNING) BURSTS("9EE" LEARNING) BURSTS("10EE" LEARNING))
+TEXT(vly_cuda_spliced_ports_learning, BURSTS("8EE" PORTS LEARNING))
+TEXT(vly_cuda_spliced_learners, RESIDENT("8", LEARNING) RESIDENT("9", LEARNING))
 TEXT(vly_cuda_spliced_resident, RESIDENT("8", "v") RESIDENT("9", "v"))
 TEXT(vly_cuda_spliced_shifted, RESIDENT("8", SHIFTED) RESIDENT("9", SHIFTED))
 TEXT(vly_cuda_spliced_partition, PARTITION("8") PARTITION("9"))
 #undef EACH
 static_assert(VLY_CUDA_N_MODELS == 8, "names of kernels");
+static_assert(VLY_CUDA_N_NEEDS == 9, "parts");
 enum { SECTIONS = VLY_CUDA_KEPT_ROW + 1 };
 
 /* A block of the host, so that it is counted. */
 typedef struct library {
     ptx_machine *machine[SECTIONS];
+    uint32_t needs; /* a bit for each part that was not cut out */
 } library;
 
 static library *running;
@@ -84,6 +99,9 @@ static library *running;
 /* Emulated kernels have one for each model; NULL: there are none. */
 #pragma weak vly_cuda_spliced_kernel
 #pragma weak vly_cuda_spliced_ports_kernel
+#pragma weak vly_cuda_spliced_learning_kernel
+#pragma weak vly_cuda_spliced_ports_learning_kernel
+#pragma weak vly_cuda_spliced_learners_kernel
 #pragma weak vly_cuda_spliced_resident_kernel
 #pragma weak vly_cuda_spliced_shifted_kernel
 #pragma weak vly_cuda_spliced_partition_kernel
@@ -115,6 +133,20 @@ static ptx_machine *read_section(const char **text)
     return made;
 }
 
+/* A part that was cut out ends with an error. */
+static uint32_t read_needs(const char *text)
+{
+    uint32_t needs = 0;
+    for (uint32_t k = 0; k < VLY_CUDA_N_NEEDS; k++) {
+        char part[40];
+        const int n = snprintf(part, sizeof part, "// part %u:", (unsigned)k);
+        const char *at = strstr(text, part);
+        if (at != NULL && strncmp(at + n, "trap;", 5) != 0)
+            needs |= 1u << k;
+    }
+    return needs;
+}
+
 cudaError_t cudaLibraryLoadData(cudaLibrary_t *made, const void *code,
                                 enum cudaJitOption *options, void **values,
                                 unsigned n, enum cudaLibraryOption *others,
@@ -133,6 +165,7 @@ cudaError_t cudaLibraryLoadData(cudaLibrary_t *made, const void *code,
         return cudaErrorMemoryAllocation;
     for (int k = 0; k < SECTIONS; k++)
         to->machine[k] = read_section(&text);
+    to->needs = read_needs(text);
     *made = (cudaLibrary_t)(void *)to;
     return cudaSuccess;
 }
@@ -155,18 +188,23 @@ static const void *find_kernel(const char *name, const void *of)
     unsigned keep;
     unsigned n;
     unsigned kind;
+    const int learns = strstr(name, LEARNING) != NULL;
     if (sscanf(name, "_Z10run_burstsILi%uEE", &model) == 1) {
-        if (vly_cuda_spliced_ports_kernel != NULL &&
-            strstr(name, PORTS) != NULL)
-            return vly_cuda_spliced_ports_kernel();
-        return vly_cuda_spliced_kernel != NULL ? vly_cuda_spliced_kernel(model)
-                                               : of;
+        if (vly_cuda_spliced_kernel == NULL)
+            return of;
+        if (strstr(name, PORTS) != NULL)
+            return learns ? vly_cuda_spliced_ports_learning_kernel()
+                          : vly_cuda_spliced_ports_kernel();
+        return learns ? vly_cuda_spliced_learning_kernel(model)
+                      : vly_cuda_spliced_kernel(model);
     }
     if (sscanf(name, "_Z12run_residentILi%uELb%uELj%uEE", &model, &keep, &n) ==
         3) {
         if (vly_cuda_spliced_resident_kernel == NULL)
             return of;
         n = keep != 0 ? n : 0;
+        if (learns)
+            return vly_cuda_spliced_learners_kernel(model, n);
         return strstr(name, SHIFTED) != NULL
                    ? vly_cuda_spliced_shifted_kernel(model, n)
                    : vly_cuda_spliced_resident_kernel(model, n);
@@ -298,4 +336,12 @@ uint32_t fake_jit_step(int row, uint32_t model, const void *state,
         abort();
     }
     return (uint32_t)outer[OF_fired].value;
+}
+
+void fake_jit_needs(uint32_t part)
+{
+    if (running == NULL || (running->needs >> part & 1) == 0) {
+        fprintf(stderr, "fake driver: part %u was cut out\n", (unsigned)part);
+        abort();
+    }
 }

@@ -92,6 +92,17 @@ cudaError_t vly_cuda_launch_programs_learning(
     return vly_cuda_launch_programs(view, launch, programs, n_blocks, stream);
 }
 
+cudaError_t vly_cuda_launch_spliced_learning(
+    const void *kernel, const vly_cuda_view *view,
+    const vly_cuda_launch *launch, const vly_cuda_learnings *learnings,
+    const vly_cuda_programs *programs, uint32_t n_blocks, cudaStream_t stream)
+{
+    if (kernel == NULL || programs->values != NULL)
+        return cudaErrorInvalidValue;
+    return vly_cuda_launch_programs_learning(view, launch, learnings, programs,
+                                             n_blocks, stream);
+}
+
 cudaError_t vly_cuda_ports_slots(uint32_t *n_slots)
 {
     return vly_cuda_programs_slots(n_slots);
@@ -224,8 +235,10 @@ cudaError_t vly_cuda_launch_learners(const vly_cuda_view *view,
                                      const vly_cuda_launch *launch,
                                      const vly_cuda_resident *resident,
                                      const vly_cuda_learners *learners,
-                                     cudaStream_t stream)
+                                     const void *spliced, cudaStream_t stream)
 {
+    if ((spliced != NULL) != (view->programs != NULL))
+        return cudaErrorInvalidValue;
     if (learners->n == 0 || learners->log == NULL)
         return cudaErrorInvalidValue;
     pass(launch);
@@ -238,7 +251,8 @@ cudaError_t vly_cuda_launch_learner_rules(const vly_cuda_view *view,
                                           const vly_cuda_learners *learners,
                                           cudaStream_t stream)
 {
-    return vly_cuda_launch_learners(view, launch, resident, learners, stream);
+    return vly_cuda_launch_learners(view, launch, resident, learners, NULL,
+                                    stream);
 }
 
 cudaError_t vly_cuda_launch_learner_rules_flush(

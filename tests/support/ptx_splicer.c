@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * ptx_splicer KERNEL GENOME|SEED...: the text of a kernel with a mark, with the
- * programs of the users' models of genomes, or random programs by seed, in its
- * place. For tests that assemble it.
+ * ptx_splicer KERNELS BEGIN NEEDS GENOME|SEED...: the text of the kernel whose
+ * name begins with BEGIN, with the programs of the users' models of genomes, or
+ * random programs by seed, in place of its marks, and the parts whose bits are
+ * set in the number NEEDS. For tests that assemble it.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -70,11 +71,17 @@ static int add_random(uint64_t seed)
 
 int main(int argc, char **argv)
 {
-    char *kernel = argc > 2 ? read_all(argv[1]) : NULL;
+    char *kernels = argc > 4 ? read_all(argv[1]) : NULL;
+    vly_cuda_text kernel = {NULL, 0, 0};
     vly_cuda_text made = {NULL, 0, 0};
-    if (kernel == NULL)
+    if (kernels == NULL)
         return 2;
-    for (int i = 2; i < argc; i++) {
+    kernel.room = strlen(kernels) + 1;
+    if ((kernel.text = malloc(kernel.room)) == NULL)
+        return 3;
+    vly_cuda_ptx_keep(kernels, argv[2], &kernel);
+    const uint32_t needs = (uint32_t)strtoul(argv[3], NULL, 0);
+    for (int i = 4; i < argc; i++) {
         const bool is_seed = argv[i][0] >= '0' && argv[i][0] <= '9';
         if (is_seed ? add_random(strtoull(argv[i], NULL, 10))
                     : add_genome(argv[i]))
@@ -85,7 +92,8 @@ int main(int argc, char **argv)
         made.length = 0;
         if (pass == 1 && (made.text = malloc(made.room)) == NULL)
             return 3;
-        if (vly_cuda_ptx_splice(kernel, programs, n_programs, &made) < 1)
+        if (vly_cuda_ptx_splice(kernel.text, programs, n_programs, needs,
+                                &made) < 1)
             return 4;
     }
     fputs(made.text, stdout);

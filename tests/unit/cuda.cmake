@@ -37,6 +37,7 @@ if(TARGET cuda)
         SOURCES test_cuda_programs.c test_cuda_pair.c test_cpu_net.c
         LIBRARIES volley_sdk volley_random_genome ${CMAKE_DL_LIBS}
         DEPENDS cpu cuda TIMEOUT 300)
+    target_include_directories(test_cuda_programs PRIVATE ${CMAKE_SOURCE_DIR})
     vly_test(test_cuda_rows LABELS gpu
         SOURCES test_cuda_rows.c test_cuda_pair.c test_cpu_net.c
         LIBRARIES volley_sdk volley_random_genome ${CMAKE_DL_LIBS}
@@ -81,6 +82,8 @@ if(TARGET cuda)
         LIBRARIES volley_sdk volley_random_genome ${CMAKE_DL_LIBS}
         DEPENDS fake_cuda
         DEFINITIONS TEST_PLUGIN="${VOLLEY_TEST_PLUGIN_DIR}/fake_cuda.so")
+    target_include_directories(test_cuda_program_host PRIVATE
+        ${CMAKE_SOURCE_DIR})
     # the text of PTX for users' models, run by a machine of the test's own
     vly_test(test_cuda_ptx LABELS unit APART
         SOURCES test_cuda_ptx.c test_cpu_host.c test_cpu_net.c
@@ -160,6 +163,8 @@ if(TARGET cuda)
         foreach(file burst_global burst_learning burst_programs
                 burst_programs_learning burst_spliced burst_ports
                 burst_ports_learning burst_spliced_ports burst_rules
+                burst_spliced_learning burst_spliced_ports_learning
+                burst_spliced_learners
                 burst_spliced_resident burst_spliced_shifted
                 burst_spliced_partition
                 burst_ports_rules modulator learning_taken burst_resident burst_shifted
@@ -174,7 +179,7 @@ if(TARGET cuda)
         set(emulated_headers)
         foreach(file allow_shared.cuh area_update.cuh cuda_kernels.h
                 global_burst.cuh global_update.cuh grid_barrier.cuh
-                learning_kernels.h learning_flush.cuh learning_renew.cuh users_rule.cuh learning_rows.cuh learning_rule.cuh learning_window.cuh
+                learning_kernels.h learning_needs.cuh learning_flush.cuh learning_renew.cuh users_rule.cuh learning_rows.cuh learning_rule.cuh learning_window.cuh
                 line_access.cuh modulator_rule.cuh
                 linger_kernels.h model_words.cuh narrow_sums.h
                 partition_block.cuh partition_burst.cuh partition_config.cuh
@@ -235,6 +240,8 @@ if(TARGET cuda)
             DEPENDS cpu emulated_cuda
             DEFINITIONS PAIR_SMALL=1 PAIR_REQUIRED="VOLLEY_REQUIRE_GPU"
                 PAIR_DEVICE="../test-plugins/emulated_cuda")
+        target_include_directories(test_cuda_programs_emulated
+            PRIVATE ${CMAKE_SOURCE_DIR})
         vly_test(test_cuda_rows_emulated LABELS unit APART TIMEOUT 600
             SOURCES test_cuda_rows.c test_cuda_pair.c test_cpu_net.c
             LIBRARIES volley_sdk volley_random_genome ${CMAKE_DL_LIBS}

@@ -5,8 +5,9 @@
 # ones, as the driver would compile them: ptxas takes the text for devices 7.5,
 # 9.0 and 10.0, spills nothing in the step and hardly anything around it in the
 # kernels without other models, and fuses no multiplication with an addition.
-# Instructions are counted in the machine code: 16 bytes each, the operation in
-# the lowest 9 bits.
+# Kernels of nets that learn are assembled with one rule, which leaves the others
+# out. Instructions are counted in the machine code: 16 bytes each, the operation
+# in the lowest 9 bits.
 import os
 import re
 import struct
@@ -14,6 +15,13 @@ import subprocess
 import sys
 
 KINDS = {"mixed": 8, "only": 9, "quads": 10, "ports": 8} # from VLY_CUDA_N_MODELS on
+# kernels of nets that learn, by text, which a net with a rule may need
+LEARNING = [("learning", "_Z10run_burstsILi10EE", True),
+            ("learning", "_Z10run_burstsILi9EE", False),
+            ("ports_learning", "_Z10run_burstsILi8EE", False),
+            ("learners", "_Z12run_residentILi9ELb1ELj768EE", True),
+            ("learners", "_Z12run_residentILi8ELb0ELj1024EE", True)]
+STDP, TRIPLET = 1, 5 # parts that are needed: rule 0, rules 0 and 2
 AROUND = 32 # bytes spilled outside of a step at most; 0 to 16 were found
 OPERATIONS = {0x20: "FMUL", 0x21: "FADD", 0x23: "FFMA"}
 
@@ -31,11 +39,13 @@ def count(path):
     heads = [struct.unpack_from("<IIQQQQ", data, start + k * size)
              for k in range(n)]
     found = dict.fromkeys(OPERATIONS.values(), 0)
+    found["all"] = 0
     for name, _, _, _, offset, length in heads:
         at = heads[names][4] + name
         if not data[at:data.index(b"\0", at)].startswith(b".text."):
             continue
         for k in range(offset, offset + length, 16):
+            found["all"] += 1
             operation = struct.unpack_from("<H", data, k)[0] & 0x1ff
             if operation in OPERATIONS:
                 found[OPERATIONS[operation]] += 1
@@ -65,9 +75,9 @@ def assemble(ptxas, text, architecture, folder):
     return count(made), spilled
 
 
-def splice(splicer, kernel, arguments):
-    run = subprocess.run([splicer, kernel] + arguments, capture_output=True,
-                         text=True, check=False)
+def splice(splicer, kernel, arguments, begin="_Z10run_bursts", needs=0):
+    run = subprocess.run([splicer, kernel, begin, str(needs)] + arguments,
+                         capture_output=True, text=True, check=False)
     if run.returncode != 0:
         fail(f"{arguments}: exit code {run.returncode}: {run.stderr}")
     return run.stdout
@@ -97,6 +107,24 @@ def check(ptxas, text, what, architecture, folder, steps_wanted, spills):
         fail("the step spills")
 
 
+def check_learning(ptxas, splicer, texts, folder, genome):
+    for kind, begin, is_inline in LEARNING:
+        kernel = os.path.join(texts, f"burst_spliced_{kind}.ptx")
+        text = splice(splicer, kernel, [genome], begin, STDP)
+        if text.count(".entry") != 1:
+            fail(f"{kernel}: {text.count('.entry')} kernels of {begin}")
+        check(ptxas, text, f"{kind}, {begin}", 90, folder,
+              0 if is_inline else 1, True)
+    # of a rule that the net does not need nothing is compiled
+    more = splice(splicer, kernel, [genome], begin, TRIPLET)
+    few, _ = assemble(ptxas, text, 90, folder)
+    many, _ = assemble(ptxas, more, 90, folder)
+    print(f"{kind}: {few['all']} instructions with a rule, {many['all']} with "
+          "two")
+    if few["all"] + 100 > many["all"]:
+        fail("a rule that is not needed is compiled")
+
+
 CONTROL = """.version 7.0
 .target sm_75
 .address_size 64
@@ -122,6 +150,7 @@ def main():
     for line, fused in (("fma.rn.f32 %f3, %f2, %f0, %f1;", 1),
                         ("mov.f32 %f3, %f2;", 0)):
         found, _ = assemble(ptxas, CONTROL.replace("FUSED", line), 75, folder)
+        del found["all"]
         if found != {"FMUL": 1, "FADD": 1, "FFMA": fused}:
             fail(f"control: {found}")
     for kind, model in KINDS.items():
@@ -142,6 +171,7 @@ def main():
                       architecture, folder, n_steps, kind != "only")
         check(ptxas, splice(splicer, kernel, ["1", "2", "3"]),
               kind + ", random programs", 90, folder, n_steps, True)
+    check_learning(ptxas, splicer, texts, folder, sys.argv[5])
 
 
 main()

@@ -47,16 +47,20 @@ static const char row_kernel[] =
                       " %r_fired, 3," VLY_CUDA_PTX_INPUTS(EACH) "\n";
 #undef EACH
 
+#define NEEDS 5u /* parts 0 and 2 */
+
 /* The text of a kernel with the programs in place of its marks. */
 static char *splice(const char *text, const vly_program *const *programs,
                     uint32_t n, int wanted)
 {
     vly_cuda_text counted = {NULL, 0, 0};
-    assert_int_equal(vly_cuda_ptx_splice(text, programs, n, &counted), wanted);
+    assert_int_equal(vly_cuda_ptx_splice(text, programs, n, NEEDS, &counted),
+                     wanted);
     vly_cuda_text made = {malloc(counted.length + 1), counted.length + 1, 0};
     assert_non_null(made.text);
     made.text[0] = 0;
-    assert_int_equal(vly_cuda_ptx_splice(text, programs, n, &made), wanted);
+    assert_int_equal(vly_cuda_ptx_splice(text, programs, n, NEEDS, &made),
+                     wanted);
     assert_int_equal(made.length, counted.length);
     assert_int_equal(strlen(made.text), counted.length);
     return made.text;
@@ -347,6 +351,18 @@ static void marks(void **state)
     free(ir);
 }
 
+/* What a part that is not needed becomes, and that it counts as no step. */
+static void needed_parts(void **state)
+{
+    static const char text[] =
+        "a;\n\t" VLY_CUDA_PTX_NEEDS " 0\nb;\n" VLY_CUDA_PTX_NEEDS
+        " 1\nc;\n" VLY_CUDA_PTX_NEEDS " 2\n" VLY_CUDA_PTX_NEEDS " 8\n";
+    (void)state;
+    char *made = splice(text, NULL, 0, 0);
+    assert_string_equal(made, "a;\n\t\nb;\ntrap; exit;\nc;\n\ntrap; exit;\n");
+    free(made);
+}
+
 static void damaged_marks(void **state)
 {
     static const vly_program *const none[] = {NULL};
@@ -355,13 +371,18 @@ static void damaged_marks(void **state)
     (void)state;
     snprintf(text, sizeof text, "%s", kernel);
     *strrchr(text, '%') = 0; /* one operand less */
-    assert_int_equal(vly_cuda_ptx_splice(text, none, 0, &counted), -1);
+    assert_int_equal(vly_cuda_ptx_splice(text, none, 0, 0, &counted), -1);
     snprintf(text, sizeof text, "%.*s %%r1\n", (int)sizeof kernel - 2, kernel);
-    assert_int_equal(vly_cuda_ptx_splice(text, none, 0, &counted), -1);
+    assert_int_equal(vly_cuda_ptx_splice(text, none, 0, 0, &counted), -1);
     snprintf(text, sizeof text, "%s %%a_name_that_no_register_has\n",
              VLY_CUDA_PTX_MARK);
-    assert_int_equal(vly_cuda_ptx_splice(text, none, 0, &counted), -1);
-    assert_int_equal(vly_cuda_ptx_splice(kernel, none, 0, &counted), 1);
+    assert_int_equal(vly_cuda_ptx_splice(text, none, 0, 0, &counted), -1);
+    assert_int_equal(vly_cuda_ptx_splice(kernel, none, 0, 0, &counted), 1);
+    for (uint32_t k = 0; k < 3; k++) { /* no part, two, one that is not known */
+        static const char *const operands[] = {"", " 1, 2", " 9"};
+        snprintf(text, sizeof text, "%s%s\n", VLY_CUDA_PTX_NEEDS, operands[k]);
+        assert_int_equal(vly_cuda_ptx_splice(text, none, 0, ~0u, &counted), -1);
+    }
 }
 
 /* What the machine finds. */
@@ -395,8 +416,8 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(random_programs), cmocka_unit_test(functions),
-        cmocka_unit_test(marks),           cmocka_unit_test(damaged_marks),
-        cmocka_unit_test(wrong_text),
+        cmocka_unit_test(marks),           cmocka_unit_test(needed_parts),
+        cmocka_unit_test(damaged_marks),   cmocka_unit_test(wrong_text),
     };
     if (argc > 2) {
         first_program = strtoull(argv[1], NULL, 10);

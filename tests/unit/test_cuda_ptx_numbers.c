@@ -75,10 +75,10 @@ static char *splice(const vly_program *program)
 {
     const vly_program *const programs[] = {program};
     vly_cuda_text made = {NULL, 0, 0};
-    assert_int_equal(vly_cuda_ptx_splice(kernel, programs, 1, &made), 1);
+    assert_int_equal(vly_cuda_ptx_splice(kernel, programs, 1, 0, &made), 1);
     made = (vly_cuda_text){malloc(made.length + 1), made.length + 1, 0};
     assert_non_null(made.text);
-    assert_int_equal(vly_cuda_ptx_splice(kernel, programs, 1, &made), 1);
+    assert_int_equal(vly_cuda_ptx_splice(kernel, programs, 1, 0, &made), 1);
     return made.text;
 }
 
