@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Maps that learn in the CUDA plan "resident" beside the CPU backend, by
- * built-in rules and rules of users: rings of spikes that fill, delays of one
- * burst and longer, runs of any length, weights read and written in between, in
- * the order of the map; and which nets that plan refuses. TEST_PLUGIN: the
- * kernels on the processor.
+ * built-in rules and rules of users, onto neurons of built-in models and of
+ * models of users, whose steps the driver compiles: rings of spikes that fill,
+ * delays of one burst and longer, runs of any length, weights read and written
+ * in between, in the order of the map; and which nets that plan refuses.
+ * TEST_PLUGIN: the kernels on the processor.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -16,17 +17,31 @@
 /* S fires around the swap and then pauses. In the pause each neuron of A has
  * more spikes than its ring holds (64), and the traces of S last: without a
  * flush the synapses of S would miss some of these spikes. */
-#define HEAD                                                                   \
+#define HEAD HEAD_OF("lif_psc_delta", "lif_psc_delta")
+#define HEAD_OF(a, s)                                                          \
     "format = 1\n[run]\ndt_ms = 0.5\nbursts = 360\n"                           \
-    "[area.A]\nmodel = \"lif_psc_delta\"\nneurons = 24\nt_ref_ms = 0.5\n"      \
+    "[area.A]\nmodel = \"" a "\"\nneurons = 24\nt_ref_ms = 0.5\n"              \
     "v_mv = { uniform = [-70, -50] }\n"                                        \
-    "[area.S]\nmodel = \"lif_psc_delta\"\nneurons = 9\n"                       \
+    "[area.S]\nmodel = \"" s "\"\nneurons = 9\n"                               \
     "[[stimulus]]\nkind = \"poisson\"\nto = \"A\"\nrate_hz = 5000\n"           \
     "weight_mv = 15\n"                                                         \
     "[[stimulus]]\nkind = \"poisson\"\nto = \"S\"\nrate_hz = 900\n"            \
     "weight_mv = 25\nstart_ms = 42\nstop_ms = 50\n"                            \
     "[[stimulus]]\nkind = \"poisson\"\nto = \"S\"\nrate_hz = 900\n"            \
     "weight_mv = 25\nstart_ms = 170\n"
+
+/* The built-in model as a user writes it (own_models.toml), in all areas or
+ * beside the built-in one. */
+#define LIF                                                                    \
+    "[neuron.own]\nparam = { c_m = \"250 pF\", tau_m = \"10 ms\", "            \
+    "t_ref = \"2 ms\", e_l = \"-65 mV\", v_th = \"-50 mV\", "                  \
+    "v_reset = \"-65 mV\", i_e = \"0 pA\" }\nport = { arrived = \"mV\" }\n"    \
+    "state = { v = \"e_l\" }\nupdate = \"d = v - e_l; "                        \
+    "v = (e_l + (exp(-dt/tau_m)*d + -expm1(-dt/tau_m)*tau_m/c_m*i_e)) "        \
+    "+ arrived  hold\"\nspike = \"v >= v_th\"\nreset = \"v = v_reset\"\n"      \
+    "refractory = \"t_ref\"\n"
+#define OWN_HEAD HEAD_OF("own", "own") LIF
+#define MIXED_HEAD HEAD_OF("own", "lif_psc_delta") LIF
 
 #define LEARNS_BY(name, from, degree, rule, map)                               \
     "[plasticity." name "]\n" rule "\n[[map]]\nid = \"" name                   \
@@ -142,6 +157,22 @@ static void late_by_users(void **state)
     is_the_cpu(HEAD FAR OWN_FAR OWN_NEAR);
 }
 
+/* Of users' models, which give the spikes of the built-in one: by the kernel
+ * for them alone and by the one for others, too. */
+static void early_of_users(void **state)
+{
+    (void)state;
+    is_the_cpu(OWN_HEAD FAR);
+    is_the_cpu(MIXED_HEAD FAR OWN_FAR);
+}
+
+static void late_of_users(void **state)
+{
+    (void)state;
+    is_the_cpu(MIXED_HEAD FAR NEAR);
+    is_the_cpu(OWN_HEAD FAR OWN_FAR OWN_NEAR);
+}
+
 /* ---- the order of synapses ---------------------------------------------- */
 
 /* Rows of some 400 synapses, 16 of each pair, and in "back" of some 70, whose
@@ -207,11 +238,11 @@ static void run_both(fixture *f, vly_net *const nets[2], uint64_t n_bursts)
 }
 
 /* What reads and writes weights between launches, once and several times. */
-static void keeps_order(const char *backend)
+static void keeps_order(const char *text, const char *backend)
 {
     static const double few[5] = {0.07, 0.01, 0.05, 0.02, 0.09};
     fixture f;
-    init(&f, HEAD PAIRS);
+    init(&f, text);
     vly_net *nets[2] = {fixture_net(&f, backend), fixture_net(&f, "cpu:1")};
     assert_true(assert_alike(&f, nets[0], nets[1]) > 2000);
     (void)fixture_run(&f, nets[1], 100);
@@ -251,8 +282,11 @@ static void keeps_order(const char *backend)
 static void order_is_kept(void **state)
 {
     (void)state;
-    keeps_order(RESIDENT ",blocks=3");
-    keeps_order(RESIDENT ",blocks=1");
+    keeps_order(HEAD PAIRS, RESIDENT ",blocks=3");
+    keeps_order(HEAD PAIRS, RESIDENT ",blocks=1");
+    keeps_order(OWN_HEAD PAIRS, RESIDENT ",blocks=3");
+    keeps_order(MIXED_HEAD PAIRS, RESIDENT ",blocks=1");
+    keeps_order(OWN_HEAD PAIRS, "cuda:0,plan=global");
 }
 
 /* What the plan says of PAIRS, whose synapses take `size` bytes, beside `known`
@@ -286,17 +320,61 @@ static void bytes_are_told(void **state)
     takes("cuda:0,plan=global", 8, rows);
 }
 
+/* What the plan says: at first, and somewhere. */
+static void begins(const char *text, const char *backend, const char *first,
+                   const char *more)
+{
+    fixture f;
+    init(&f, text);
+    vly_net *net = fixture_net(&f, backend);
+    vly_stats stats = {.struct_size = sizeof stats};
+    assert_ok(vly_net_stats(net, &stats, &f.error), f.error);
+    if (strncmp(stats.plan, first, strlen(first)) != 0 ||
+        strstr(stats.plan, more) == NULL)
+        fail_msg("%s, wanted %s ... %s", stats.plan, first, more);
+    vly_net_destroy(net);
+    fixture_deinit(&f);
+}
+
 /* Without a name the net gets the plan. */
 static void is_chosen(void **state)
 {
+    (void)state;
+    begins(HEAD FAR, "cuda", "resident with learning: ", "shared memory");
+    begins(OWN_HEAD FAR, "cuda",
+           "resident with learning with users' models: ", "shared memory");
+    begins(MIXED_HEAD FAR OWN_FAR, "cuda",
+           "resident with learning by users' rules with users' models: ",
+           "shared memory");
+    begins(OWN_HEAD FAR OWN_FAR, "cuda:0,plan=global",
+           "global with learning by users' rules: ",
+           "; users' models compiled by the driver, 4 neurons of a thread");
+    begins(OWN_HEAD FAR, "cuda:0,plan=global,jit=2", "global with learning: ",
+           "; users' models compiled by the driver, 1 neurons of a thread");
+    begins(OWN_HEAD FAR, "cuda:0,jit=0",
+           "global with learning: ", "; users' models step by step");
+}
+
+/* A driver that does not compile: the plan that follows takes the maps as they
+ * are, and gives the same. */
+static void without_a_compiler(void **state)
+{
+    const char *text = OWN_HEAD FAR OWN_FAR OWN_NEAR;
     fixture f;
     (void)state;
-    init(&f, HEAD FAR);
-    vly_net *net = fixture_net(&f, "cuda");
-    vly_stats stats = {.struct_size = sizeof stats};
-    assert_ok(vly_net_stats(net, &stats, &f.error), f.error);
-    assert_memory_equal(stats.plan, "resident with learning: ", 24);
-    vly_net_destroy(net);
+    setenv("FAKE_CUDA_JIT", "218", 1); /* cudaErrorInvalidPtx */
+    begins(text, "cuda", "global with learning by users' rules: ",
+           "; users' models step by step");
+    init(&f, text);
+    fingerprint wanted = run(&f, "cpu:1", "cpu:2", BURSTS);
+    fingerprint found = run(&f, "cuda", "cuda:0", BURSTS);
+    assert_same(&found, &wanted);
+    vly_net *net = NULL;
+    vly_status status =
+        vly_net_create(f.connectome, f.registry, RESIDENT, 0, &net, &f.error);
+    assert_fails(status, VLY_E_UNSUPPORTED, &f.error,
+                 "plan=resident: users' models: ");
+    unsetenv("FAKE_CUDA_JIT");
     fixture_deinit(&f);
 }
 
@@ -338,9 +416,15 @@ static void are_refused(void **state)
     refuses(many, "plan=resident: more than 8 maps learn");
 }
 
-static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(early),          cmocka_unit_test(late),
-    cmocka_unit_test(early_by_users), cmocka_unit_test(late_by_users),
-    cmocka_unit_test(order_is_kept),  cmocka_unit_test(bytes_are_told),
-    cmocka_unit_test(is_chosen),      cmocka_unit_test(are_refused)};
+static const struct CMUnitTest tests[] = {cmocka_unit_test(early),
+                                          cmocka_unit_test(late),
+                                          cmocka_unit_test(early_by_users),
+                                          cmocka_unit_test(late_by_users),
+                                          cmocka_unit_test(early_of_users),
+                                          cmocka_unit_test(late_of_users),
+                                          cmocka_unit_test(without_a_compiler),
+                                          cmocka_unit_test(order_is_kept),
+                                          cmocka_unit_test(bytes_are_told),
+                                          cmocka_unit_test(is_chosen),
+                                          cmocka_unit_test(are_refused)};
 VLY_TEST_MAIN(tests)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Users' models on the host side of the CUDA backend where there is no device
- * (fake_cuda.c): the 1st, 2nd, 3rd ... block cannot be had, copies fail.
+ * (fake_cuda.c), also beside a map that learns: the 1st, 2nd, 3rd ... block
+ * cannot be had, copies fail.
  * Nothing is left and nothing stands half. No spike is computed here.
  */
 #include "test_cpu_net.h"
@@ -8,15 +9,19 @@
 #include <glob.h>
 #include <stdlib.h>
 
+#include "kernels/rules/rule_program.h"
 #include "random_ir.h"
 
 #define BACKEND test_backend
-enum { N = 37 };
+enum { N = 37, FAN = 3 };
 
 typedef struct own_net {
     test_net net;
     random_ir ir[2];
     vly_column columns[VLY_PROGRAM_MAX_COEFS];
+    vly_learning_desc learning;
+    uint32_t rule[VLY_RULE_PROGRAM_HEAD + 2 * 4];
+    uint32_t weights[N * FAN + 2 * N];
 } own_net;
 
 static const uint32_t zeros[N];
@@ -38,8 +43,36 @@ static void add_area(own_net *own, random_ir *ir)
     net->desc.n_neurons += N;
 }
 
+/* A rule of a user by which no weight changes. */
+static void add_learning(own_net *own)
+{
+    vly_projection_desc *map = &own->net.projections[0];
+    const uint32_t most = 900u << 16;
+    const uint32_t n = sizeof own->rule / sizeof own->rule[0];
+    memcpy(own->rule, (const uint32_t[]){most, 0, 1, 1},
+           VLY_RULE_PROGRAM_HEAD * sizeof own->rule[0]);
+    for (uint32_t k = 0; k < 2; k++)
+        own->rule[VLY_RULE_PROGRAM_HEAD + 4 * k] = VLY_PROGRAM_NUMBER;
+    own->learning =
+        (vly_learning_desc){.struct_size = sizeof own->learning,
+                            .rule = VLY_RULE_PROGRAM "r",
+                            .rule_hash = vly_rule_program_hash(own->rule, n),
+                            .coefs = own->rule,
+                            .n_coefs = n,
+                            .most = most,
+                            .source = {{0.05f, 200}},
+                            .modulator_area = UINT32_MAX};
+    map->map = "learns";
+    map->flags = VLY_PROJECTION_PLASTIC;
+    map->learning = &own->learning;
+    for (uint32_t i = 0; i < N; i++) /* no spike yet */
+        own->weights[N * (FAN + 1) + i] = UINT32_MAX;
+    own->net.start.weights = own->weights;
+    own->net.start.n_weight_bytes = sizeof own->weights;
+}
+
 /* A large program, and one whose values are in memory of the device. */
-static own_net *own_make(void)
+static own_net *own_make(bool learns)
 {
     own_net *own = calloc(1, sizeof *own);
     assert_non_null(own);
@@ -53,8 +86,12 @@ static own_net *own_make(void)
                                        .type = own->ir[0].coef_types[c]};
     add_area(own, &own->ir[0]);
     add_area(own, &own->ir[1]);
-    test_random_projection(&own->net, 0, 1, 3, 1, 9, 1, 2);
+    for (uint32_t k = 0; learns && k < 2; k++) /* plan resident has one port */
+        random_ir_ports(&own->ir[k], 1);
+    test_random_projection(&own->net, 0, 1, FAN, 1, 9, 1, learns ? 0 : 2);
     test_net_finish(&own->net);
+    if (learns)
+        add_learning(own);
     return own;
 }
 
@@ -62,6 +99,7 @@ static void own_free(own_net *own)
 {
     for (uint32_t a = 0; a < own->net.desc.n_areas; a++)
         own->net.areas[a].n_coefs = 0; /* not of test_cpu_net */
+    own->net.start.weights = NULL;
     test_net_deinit(&own->net);
     free(own);
 }
@@ -89,9 +127,9 @@ static vly_status use(vly_backend_net *made, vly_error *error)
     return status;
 }
 
-static void walk(const char *options)
+static void walk(const char *options, bool learns)
 {
-    own_net *own = own_make();
+    own_net *own = own_make(learns);
     uint32_t n_failed = 0;
     bool came = true;
     for (uint64_t n = 1; came; n++) {
@@ -125,16 +163,24 @@ static void walk(const char *options)
 static void every_block(void **state)
 {
     (void)state;
-    walk("jit=0");
-    walk("plan=global");
-    walk("plan=resident");
-    walk("plan=partitioned");
+    walk("jit=0", false);
+    walk("plan=global", false);
+    walk("plan=resident", false);
+    walk("plan=partitioned", false);
+}
+
+static void every_block_of_maps(void **state)
+{
+    (void)state;
+    walk("jit=0", true);
+    walk("plan=global", true);
+    walk("plan=resident", true);
 }
 
 /* Room for a column is kept or given back; later writes work. */
 static void columns_that_were_not_copied(void **state)
 {
-    own_net *own = own_make();
+    own_net *own = own_make(false);
     vly_backend_net *made = NULL;
     vly_error error = {.struct_size = sizeof error};
     vly_net_info info = {.struct_size = sizeof info};
@@ -166,7 +212,7 @@ static void columns_that_were_not_copied(void **state)
 /* A copy that fails while the net is made leaves nothing. */
 static void nets_that_were_not_copied(void **state)
 {
-    own_net *own = own_make();
+    own_net *own = own_make(false);
     vly_backend_net *made = NULL;
     vly_error error = {.struct_size = sizeof error};
     const uint64_t live = test_host_live();
@@ -199,7 +245,7 @@ static const char steps[] =
 
 static void what_the_plan_says(void **state)
 {
-    own_net *own = own_make();
+    own_net *own = own_make(false);
     (void)state;
     assert_plan(own, "jit=0", steps);
     assert_plan(own, "plan=global",
@@ -208,6 +254,13 @@ static void what_the_plan_says(void **state)
                 "; users' models compiled by the driver");
     assert_plan(own, NULL, "resident with users' models: ");
     assert_plan(own, "plan=partitioned", "partitioned with users' models: ");
+    own_free(own);
+    own = own_make(true);
+    assert_plan(own, NULL,
+                "resident with learning by users' rules with users' models: ");
+    assert_plan(own, "plan=global",
+                "; users' models compiled by the driver, 1 neurons");
+    assert_plan(own, "jit=0", steps);
     own_free(own);
 }
 
@@ -227,19 +280,19 @@ static void assert_refused(const own_net *own, const char *options,
 
 /* A driver that does not compile the text, or does not know the kernel: plan
  * global goes on step by step, with one warning. */
-static void no_compiler(void **state)
+static void without_compiler(bool learns)
 {
     static const char *const faults[] = {"FAKE_CUDA_JIT", "FAKE_CUDA_KERNEL"};
-    own_net *own = own_make();
+    own_net *own = own_make(learns);
     const char *last = NULL;
-    (void)state;
     const uint64_t live = test_host_live();
     for (int i = 0; i < 2; i++) {
         const uint64_t before = test_host_warnings(&last);
         setenv(faults[i], "218", 1); /* cudaErrorInvalidPtx */
         assert_plan(own, i == 0 ? NULL : "plan=global", steps);
         assert_refused(own, "plan=resident", &live);
-        assert_refused(own, "plan=partitioned", &live);
+        if (!learns)
+            assert_refused(own, "plan=partitioned", &live);
         unsetenv(faults[i]);
         /* of plan global, and of the plans before it */
         assert_int_equal(test_host_warnings(&last), before + (i == 0 ? 2 : 1));
@@ -252,16 +305,22 @@ static void no_compiler(void **state)
     own_free(own);
 }
 
+static void no_compiler(void **state)
+{
+    (void)state;
+    without_compiler(false);
+    without_compiler(true);
+}
+
 /* A later launch of plan resident may need another instance of the kernel,
  * which is compiled then. */
-static void another_instance(void **state)
+static void launch_another(bool learns)
 {
-    own_net *own = own_make();
+    own_net *own = own_make(learns);
     vly_backend_net *made = NULL;
     vly_error error = {.struct_size = sizeof error};
     vly_run run = {.struct_size = sizeof run, .n_bursts = 2};
     const char *last = NULL;
-    (void)state;
     const uint64_t live = test_host_live();
     assert_ok(make(own, "plan=resident", &made, &error), error);
     assert_ok(BACKEND->net_run(made, &run, &error), error);
@@ -283,6 +342,13 @@ static void another_instance(void **state)
     BACKEND->net_destroy(made);
     assert_true(test_host_live() == live);
     own_free(own);
+}
+
+static void another_instance(void **state)
+{
+    (void)state;
+    launch_another(false);
+    launch_another(true);
 }
 
 /* ---- the cache of machine code ------------------------------------------ */
@@ -338,7 +404,7 @@ static void assert_cached(const own_net *own, int is_cached)
 static void cached_code(void **state)
 {
     static const char compiled[] = "; users' models compiled by the driver";
-    own_net *own = own_make();
+    own_net *own = own_make(false);
     const char *last = NULL;
     char path[600];
     (void)state;
@@ -370,7 +436,7 @@ static void cached_code(void **state)
     assert_true(test_host_warnings(&last) == warned);
     setenv("XDG_CACHE_HOME", cache_folder, 1);
     const uint64_t live = test_host_live();
-    walk("plan=global,cache=all"); /* blocks that cannot be had */
+    walk("plan=global,cache=all", false); /* blocks that cannot be had */
     assert_true(test_host_live() == live);
     unsetenv("XDG_CACHE_HOME");
     unsetenv("FAKE_CUDA_LINK");
@@ -380,6 +446,7 @@ static void cached_code(void **state)
 
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(every_block),
+    cmocka_unit_test(every_block_of_maps),
     cmocka_unit_test(columns_that_were_not_copied),
     cmocka_unit_test(nets_that_were_not_copied),
     cmocka_unit_test(what_the_plan_says),

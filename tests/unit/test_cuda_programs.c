@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Programs of users' models on the CUDA backend beside the CPU's: random ones
  * (random_ir.c) in nets with built-in models, values that do not fit into
- * shared memory, columns that are written, every plan.
+ * shared memory, columns that are written, every plan, and beside maps that
+ * learn.
  * test_cuda_programs [FIRST COUNT]: nets of three random programs.
  */
 #include "test_cuda_pair.h"
@@ -9,6 +10,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 
+#include "kernels/rules/rule_program.h"
 #include "random_ir.h"
 
 /* PAIR_SMALL: where kernels run on the processor (emulated_cuda.h). */
@@ -19,7 +21,7 @@ enum { BURSTS = 8, NETS = 20, NEURONS = 60, PLAN_NETS = 2 };
 #define COMPILED "users' models" /* some drivers are too old */
 enum { BURSTS = 60, NETS = 200, NEURONS = 700, PLAN_NETS = 4 };
 #endif
-enum { PROGRAMS = 3, INPUTS = 40 };
+enum { PROGRAMS = 3, INPUTS = 40, RULE_FAN = 6, RULE_OPS = 4, RULE_COEF = 4 };
 
 static uint64_t first_net = 0;
 static uint64_t n_nets = NETS;
@@ -452,7 +454,7 @@ static void test_fields(void **state)
 /* Programs of one port, which all plans run, with one model of the built-in
  * ones if mixed. n: neurons of an area at most; 0: as many as elsewhere. */
 static void init_one_port(test_net *net, programs *p, uint64_t seed, uint32_t n,
-                          bool mixed)
+                          bool mixed, bool learns)
 {
     static const uint32_t poisson[] = {0xa0000000u, 0xe0000000u, 0xfff00000u};
     uint32_t delta[6];
@@ -473,6 +475,9 @@ static void init_one_port(test_net *net, programs *p, uint64_t seed, uint32_t n,
                                test_random(net, 3));
         test_stimulus(net, a, poisson, 3, -2, 9, 0);
     }
+    if (learns) /* the last one; all delays are the same */
+        test_random_projection(net, 0, test_random(net, net->desc.n_areas),
+                               RULE_FAN, 0, 30, 1 + test_random(net, 3), 0);
     if (seed % 5 == 0)
         pair_shift_maps(net, seed);
     test_net_finish(net);
@@ -490,7 +495,7 @@ static bool has_jit(void)
                                     .options = "plan=resident"};
     vly_backend_net *made = NULL;
     assert_non_null(p);
-    init_one_port(&net, p, 2, 0, false);
+    init_one_port(&net, p, 2, 0, false, false);
     const vly_status status =
         pair_cuda->net_create(&device, &net.desc, &net.start, &made, &error);
     if (status == VLY_OK)
@@ -537,7 +542,7 @@ static int one_plan(uint64_t seed)
     vly_snapshot last;
     vly_input inputs[INPUTS];
     assert_non_null(p);
-    init_one_port(&net, p, seed, first->n_neurons, seed / 2 % 2 == 1);
+    init_one_port(&net, p, seed, first->n_neurons, seed / 2 % 2 == 1, false);
     place at = {seed, first->options, "first plan", p};
     pair_inputs(&net, inputs, INPUTS, BURSTS);
     nets[0] = pair_create(pair_cpu, &net, NULL, NULL);
@@ -580,6 +585,157 @@ static void test_plans(void **state)
     assert_true(n_spikes > 20 * n);
 }
 
+/* ---- beside maps that learn ---------------------------------------------- */
+
+/* The last projection learns by a rule of a user.
+ * on_pre: -coefficient * w, on_post: coefficient * x0 */
+typedef struct learning {
+    vly_learning_desc desc;
+    uint32_t words[VLY_RULE_PROGRAM_HEAD + 1 + 2 * 4 * RULE_OPS];
+    uint32_t *weights;
+    int32_t *masters[3]; /* at first, and of both backends */
+    uint32_t projection;
+    uint64_t n;
+} learning;
+
+static void add_learning(test_net *net, learning *l)
+{
+    static const uint32_t ops[2 * RULE_OPS][4] = {
+        {VLY_PROGRAM_FIELD, 0, 0, 0},    {VLY_PROGRAM_COEF, 0, 0, 0},
+        {VLY_PROGRAM_MULTIPLY, 0, 1, 0}, {VLY_PROGRAM_NEGATE, 2, 0, 0},
+        {VLY_PROGRAM_FIELD, 1, 0, 0},    {VLY_PROGRAM_COEF, 0, 0, 0},
+        {VLY_PROGRAM_MULTIPLY, 0, 1, 0}, {VLY_PROGRAM_ABSOLUTE, 2, 0, 0}};
+    const uint32_t most = 32767u << 16;
+    const uint32_t n_words = sizeof l->words / sizeof *l->words;
+    const uint32_t n_sources = net->areas[0].n_neurons;
+    memset(l, 0, sizeof *l);
+    memcpy(l->words, (const uint32_t[]){most, 1, RULE_OPS, RULE_OPS},
+           VLY_RULE_PROGRAM_HEAD * sizeof *l->words);
+    l->words[RULE_COEF] = test_float(0.3f);
+    memcpy(l->words + RULE_COEF + 1, ops, sizeof ops);
+    l->desc = (vly_learning_desc){.struct_size = sizeof l->desc,
+                                  .rule = VLY_RULE_PROGRAM "r",
+                                  .rule_hash =
+                                      vly_rule_program_hash(l->words, n_words),
+                                  .coefs = l->words,
+                                  .n_coefs = n_words,
+                                  .most = most,
+                                  .source = {{0.05f, 200}},
+                                  .modulator_area = UINT32_MAX};
+    l->projection = net->desc.n_projections - 1;
+    l->n = (uint64_t)n_sources * RULE_FAN;
+    vly_projection_desc *map = &net->projections[l->projection];
+    map->map = "learns";
+    map->flags = VLY_PROJECTION_PLASTIC;
+    map->learning = &l->desc;
+    const uint64_t all = l->n + UINT64_C(2) * n_sources;
+    l->weights = calloc(all, sizeof *l->weights);
+    assert_non_null(l->weights);
+    for (uint64_t i = 0; i < l->n; i++)
+        l->weights[i] = (uint32_t)map->weight[i] << 16;
+    for (uint64_t i = l->n + n_sources; i < all; i++) /* no spike yet */
+        l->weights[i] = UINT32_MAX;
+    net->start.weights = l->weights;
+    net->start.n_weight_bytes = all * sizeof *l->weights;
+    for (int k = 0; k < 3; k++) {
+        l->masters[k] = calloc(l->n, sizeof **l->masters);
+        assert_non_null(l->masters[k]);
+    }
+    memcpy(l->masters[0], l->weights, l->n * sizeof **l->masters);
+}
+
+static void free_learning(test_net *net, learning *l)
+{
+    net->start.weights = NULL;
+    free(l->weights);
+    for (int k = 0; k < 3; k++)
+        free(l->masters[k]);
+}
+
+/* Weights and states of both. */
+static int same_weights(vly_backend_net *const nets[2], const place *at,
+                        learning *l)
+{
+    const vly_backend *const backends[2] = {pair_cpu, pair_cuda};
+    vly_error error = {.struct_size = sizeof error};
+    uint64_t digests[2];
+    for (int b = 0; b < 2; b++) {
+        assert_ok(backends[b]->learning_read(nets[b], l->projection, 0, l->n,
+                                             l->masters[1 + b], &error),
+                  error);
+        assert_ok(backends[b]->state_digest(nets[b], &digests[b], &error),
+                  error);
+    }
+    uint32_t wrong;
+    const uint32_t i =
+        find_wrong((const uint32_t *)l->masters[1],
+                   (const uint32_t *)l->masters[2], (uint32_t)l->n, &wrong);
+    if (wrong > 0)
+        return fail_at(at, "%u weights differ, the first one is %u\n", wrong,
+                       i);
+    return digests[0] == digests[1] || fail_at(at, "states differ\n");
+}
+
+static const plan_case learning_cases[] = {
+    {"plan=resident", "resident with learning by users' rules with users'", 0},
+    {"plan=global", COMPILED, 0},
+    {"plan=resident,launch=3,blocks=1",
+     "resident with learning by users' rules with users'", 300},
+    {"plan=global,jit=2,launch=3", COMPILED, 0},
+    {"plan=resident,blocks=1",
+     "resident with learning by users' rules with users'", 400}, /* not kept */
+    {"plan=global,jit=0", "step by step", 0},
+    {NULL, "resident with learning by users' rules with users'", 0}};
+enum { LEARNING_CASES = sizeof learning_cases / sizeof learning_cases[0] };
+
+static int one_learning_net(uint64_t seed, uint64_t *n_changed)
+{
+    const plan_case *with = &learning_cases[seed % LEARNING_CASES];
+    test_net net;
+    learning l;
+    programs *p = malloc(sizeof *p);
+    vly_backend_net *nets[2];
+    vly_input inputs[INPUTS];
+    assert_non_null(p);
+    init_one_port(&net, p, seed, with->n_neurons, seed / 2 % 2 == 1, true);
+    add_learning(&net, &l);
+    place at = {seed, with->options, "a map learns", p};
+    pair_inputs(&net, inputs, INPUTS, BURSTS);
+    nets[0] = pair_create(pair_cpu, &net, NULL, NULL);
+    nets[1] = pair_create(pair_cuda, &net, with->options, NULL);
+    assert_plan(nets[1], with->plan);
+    int same = run_same(&net, nets, &at, BURSTS, inputs, INPUTS);
+    same = same && same_weights(nets, &at, &l);
+    *n_changed +=
+        memcmp(l.masters[0], l.masters[1], l.n * sizeof **l.masters) != 0;
+    for (uint32_t k = 0; k < 3 && same; k++) /* short runs */
+        same = run_same(&net, nets, &at, 1 + k, NULL, 0);
+    same = same && same_weights(nets, &at, &l);
+    pair_cpu->net_destroy(nets[0]);
+    pair_cuda->net_destroy(nets[1]);
+    free_learning(&net, &l);
+    deinit(&net, p);
+    free(p);
+    return same;
+}
+
+static void test_learning(void **state)
+{
+    const uint64_t n = n_nets != NETS ? n_nets : LEARNING_CASES * PLAN_NETS;
+    uint64_t n_wrong = 0;
+    uint64_t n_changed = 0;
+    (void)state;
+    pair_open();
+    if (!has_jit())
+        skip();
+    for (uint64_t seed = first_net; seed < first_net + n; seed++)
+        n_wrong += !one_learning_net(seed, &n_changed);
+    if (n_wrong > 0)
+        fail_msg("%llu of %llu nets differ", (unsigned long long)n_wrong,
+                 (unsigned long long)n);
+    assert_true(n_changed > n / 2);
+}
+
 static void test_refused_plans(void **state)
 {
     static const char *const refused[][2] = {
@@ -592,7 +748,7 @@ static void test_refused_plans(void **state)
     (void)state;
     pair_open();
     assert_non_null(p);
-    init_one_port(&net, p, 2, 0, false);
+    init_one_port(&net, p, 2, 0, false, false);
     for (int i = 0; i < 3; i++) {
         vly_backend_net *made = NULL;
         const vly_device_spec device = {.struct_size = sizeof device,
@@ -620,6 +776,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_columns),
         cmocka_unit_test(test_fields),
         cmocka_unit_test(test_plans),
+        cmocka_unit_test(test_learning),
         cmocka_unit_test(test_refused_plans),
     };
     if (argc > 2) {
