@@ -2,7 +2,7 @@
  * What only some nets that learn need: marks in texts of kernels
  * (program_splice.cuh). The backend writes an end of the thread in place of the
  * mark of a part that the net does not need, so that the driver's compiler
- * leaves that part out: with all rules it takes six times as long. Other
+ * leaves that part out: with all rules it takes several times as long. Other
  * kernels have no instruction for it.
  */
 #ifndef VOLLEY_CUDA_LEARNING_NEEDS_CUH
