@@ -7,6 +7,7 @@
 #include "tools/control/control_socket.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -231,21 +232,36 @@ static bool is_refused(const char *path)
     return reason == ECONNREFUSED;
 }
 
-/* A socket has its name only while a process listens (control_listen), so a
- * socket that refuses is of a killed run. It is renamed and checked again,
- * because a new run may have taken the name meanwhile. */
-bool control_remove_stale(const char *path)
+/* The socket `info`, which is held open so that no other has its number. */
+static bool remove_refused(const char *path, const struct stat *info)
 {
     struct sockaddr_un aside;
-    struct stat info;
-    if (lstat(path, &info) != 0 || !S_ISSOCK(info.st_mode) ||
-        info.st_uid != geteuid() || !is_refused(path) ||
-        name_beside(path, 'b', &aside, NULL) != VLY_OK ||
+    struct stat moved;
+    if (!S_ISSOCK(info->st_mode) || info->st_uid != geteuid() ||
+        !is_refused(path) || name_beside(path, 'b', &aside, NULL) != VLY_OK ||
         rename(path, aside.sun_path) != 0)
         return false;
-    bool stale = is_refused(aside.sun_path);
+    const bool same = lstat(aside.sun_path, &moved) == 0 &&
+                      moved.st_dev == info->st_dev &&
+                      moved.st_ino == info->st_ino;
+    const bool stale = is_refused(aside.sun_path);
     const bool settled = stale || link(aside.sun_path, path) == 0;
-    return unlink(aside.sun_path) == 0 && settled && stale;
+    return unlink(aside.sun_path) == 0 && settled && stale && same;
+}
+
+/* A socket has its name only while a process listens (control_listen), so a
+ * socket that refuses is of a killed run. It is renamed and checked again,
+ * because a new run may have taken the name meanwhile; one that did, and has
+ * ended since, was not killed. */
+bool control_remove_stale(const char *path)
+{
+    struct stat info;
+    const int held = open(path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+    if (held < 0)
+        return false;
+    const bool removed = fstat(held, &info) == 0 && remove_refused(path, &info);
+    close(held);
+    return removed;
 }
 
 vly_status control_check(const char *path, vly_error *error)
@@ -273,7 +289,8 @@ out:
 /* fchmod before bind sets the mode of the socket's file, which is never open to
  * other users; umask would change all threads. The socket gets its final name
  * after listen: between bind and listen it looks like that of a killed run. */
-static int bind_and_listen(int fd, const struct sockaddr_un *address)
+static int bind_and_listen(int fd, const struct sockaddr_un *address,
+                           struct stat *info)
 {
     enum { QUEUE = 16 };
     struct sockaddr_un made;
@@ -283,10 +300,11 @@ static int bind_and_listen(int fd, const struct sockaddr_un *address)
     if (fchmod(fd, 0600) != 0 ||
         bind(fd, (const struct sockaddr *)&made, sizeof made) != 0)
         return errno;
-    int reason =
-        listen(fd, QUEUE) != 0 || link(made.sun_path, address->sun_path) != 0
-            ? errno
-            : 0;
+    /* before another process can see and move it (control_remove_stale) */
+    int reason = listen(fd, QUEUE) != 0 || lstat(made.sun_path, info) != 0 ||
+                         link(made.sun_path, address->sun_path) != 0
+                     ? errno
+                     : 0;
     unlink(made.sun_path);
     return reason;
 }
@@ -305,9 +323,7 @@ vly_status control_listen(const char *path, control_listener *listener,
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0)
         return vly_fail(error, VLY_E_IO, "control socket: %s", strerror(errno));
-    int reason = bind_and_listen(fd, &address);
-    if (reason == 0 && lstat(path, &info) != 0)
-        reason = errno;
+    int reason = bind_and_listen(fd, &address, &info);
     if (reason != 0) {
         close(fd);
         return vly_fail(error, VLY_E_IO, "%s: no control socket: %s", path,
