@@ -81,27 +81,12 @@ vly_status vly_cpu_delivery_create(vly_backend_net *net, vly_error *error)
     for (uint32_t i = 0; i < net->n_projections; i++) {
         net->projections[i].desc = vly_common_projection_desc(net->desc, i);
         VLY_TRY(create_split(net, &net->projections[i], error));
-        VLY_TRY(vly_cpu_one_weight_create(net, &net->projections[i], error));
     }
 out:
     return status;
 }
 
 /* ---- rows -------------------------------------------------------------- */
-
-/* Where the events of one projection go in one burst. */
-typedef struct destination {
-    uint32_t *const *slot; /* [delay] inputs */
-    uint8_t *const *mark;  /* [delay] */
-    uint64_t block_offset;
-    uint64_t stride; /* between the ports */
-    uint32_t first;
-    uint32_t port;      /* 0 if by_sign */
-    uint32_t by_sign;   /* a weight below 0 goes to the next port */
-    uint32_t delay_min; /* events of a smaller delay have been delivered */
-    uint32_t shift;     /* of the weights */
-    uint32_t sign;      /* of short-term plasticity: 0, or ~0 to take away */
-} destination;
 
 vly_cpu_range vly_cpu_row_part(const vly_cpu_projection *projection, uint32_t k,
                                uint32_t part)
@@ -135,9 +120,9 @@ INLINE void prefetch_range(const vly_projection_desc *desc, vly_cpu_range range)
 /* The events of one row. gained, delayed and any are constants where it is
  * called; gained: 1 the weight times the gain, 2 short-term plasticity; any:
  * port by sign, a smallest delay and a shift. */
-INLINE void deliver_row(const vly_projection_desc *desc, const destination *to,
-                        vly_cpu_range range, uint32_t gain, int gained,
-                        int delayed, int any)
+INLINE void deliver_row(const vly_projection_desc *desc,
+                        const vly_cpu_destination *to, vly_cpu_range range,
+                        uint32_t gain, int gained, int delayed, int any)
 {
     const uint32_t *target = desc->target;
     const int16_t *weight = desc->weight;
@@ -176,9 +161,9 @@ INLINE void deliver_row(const vly_projection_desc *desc, const destination *to,
 }
 
 INLINE void deliver_batch(const vly_projection_desc *desc,
-                          const destination *to, const vly_cpu_range *ranges,
-                          const uint32_t *gains, uint32_t n, int gained,
-                          int delayed, int any)
+                          const vly_cpu_destination *to,
+                          const vly_cpu_range *ranges, const uint32_t *gains,
+                          uint32_t n, int gained, int delayed, int any)
 {
     for (uint32_t i = 0; i < n && i < VLY_CPU_AHEAD; i++)
         prefetch_range(desc, ranges[i]);
@@ -191,7 +176,7 @@ INLINE void deliver_batch(const vly_projection_desc *desc,
 
 /* Delivers spikes ids[n] of the projection's source area. */
 static void deliver_spikes(const vly_cpu_projection *projection, uint32_t part,
-                           const destination *to, uint32_t source_first,
+                           const vly_cpu_destination *to, uint32_t source_first,
                            const uint32_t *ids, const uint32_t *gains,
                            uint32_t n)
 {
@@ -243,12 +228,8 @@ static void deliver_set(const vly_backend_net *net,
     uint32_t n = row[desc->source_area + 1] - from;
     if (n == 0)
         return;
-    if (projection->one_weight) {
-        vly_cpu_one_weight_deliver(net, thread, projection, ids + from, n);
-        return;
-    }
     const bool by_sign = vly_common_by_sign(net->desc, desc);
-    destination to = {
+    const vly_cpu_destination to = {
         .slot = (uint32_t *const *)target->slot + slot,
         .mark = target->mark ? (uint8_t *const *)target->mark + slot : NULL,
         .block_offset = target->block_offset,
@@ -263,8 +244,9 @@ static void deliver_set(const vly_backend_net *net,
     gains = projection->short_term
                 ? projection->short_term->gain[net->burst & 1]
                 : gains + from;
-    deliver_spikes(projection, thread->index - projection->first_slice, &to,
-                   source->first, ids + from, gains, n);
+    (desc->weight ? deliver_spikes : vly_cpu_one_weight_deliver)(
+        projection, thread->index - projection->first_slice, &to, source->first,
+        ids + from, gains, n);
 }
 
 static bool has_slice(const vly_cpu_thread *thread,

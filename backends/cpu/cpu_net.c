@@ -378,9 +378,11 @@ vly_status vly_cpu_net_info(const vly_backend_net *net, vly_net_info *info,
     vly_status status = VLY_OK;
     VLY_TRY(vly_common_check_info(info, error));
     uint32_t ring = 1;
-    uint32_t n_one_weight = 0;
-    for (uint32_t i = 0; i < net->n_projections; i++)
-        n_one_weight += net->projections[i].one_weight;
+    uint32_t n_targets = 0;
+    for (uint32_t i = 0; i < net->n_projections; i++) {
+        const vly_projection_desc *desc = net->projections[i].desc;
+        n_targets += !desc->weight && !desc->delay;
+    }
     for (uint32_t a = 0; a < net->n_areas; a++)
         ring = net->areas[a].ring > ring ? net->areas[a].ring : ring;
     info->n_threads = net->n_own;
@@ -396,7 +398,7 @@ vly_status vly_cpu_net_info(const vly_backend_net *net, vly_net_info *info,
         "%s%u target slices, %s; rows read in place, of %u of %u projections "
         "only targets; input ring of at most %u bursts, fired sets of %u; %s "
         "loops",
-        ranks, net->n_own, threads, n_one_weight, net->n_projections, ring,
+        ranks, net->n_own, threads, n_targets, net->n_projections, ring,
         net->desc->max_delay, net->kernels->isa);
     if (n >= (int)sizeof info->plan) /* a long name of a map */
         memcpy(info->plan + sizeof info->plan - 4, "...", 4);

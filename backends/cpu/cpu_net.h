@@ -71,11 +71,6 @@ typedef struct vly_cpu_projection {
     uint32_t *split;      /* [sources][n_parts - 1] offsets within the row */
     uint32_t first_slice; /* first thread with neurons of the target area */
     uint32_t n_parts;     /* threads with neurons of the target area */
-    /* cpu_one_weight.h: every event adds value to the port, now */
-    uint32_t one_weight; /* 0: the next two are not set */
-    uint32_t value;
-    uint32_t port;
-    uint32_t reserved;
 } vly_cpu_projection;
 
 typedef struct vly_cpu_stimulus {
@@ -175,6 +170,20 @@ typedef struct vly_cpu_range {
     uint64_t begin;
     uint64_t end;
 } vly_cpu_range;
+
+/* Where the events of one projection go in one burst. */
+typedef struct vly_cpu_destination {
+    uint32_t *const *slot; /* [delay] inputs */
+    uint8_t *const *mark;  /* [delay] */
+    uint64_t block_offset;
+    uint64_t stride; /* between the ports */
+    uint32_t first;
+    uint32_t port;      /* 0 if by_sign */
+    uint32_t by_sign;   /* a weight below 0 goes to the next port */
+    uint32_t delay_min; /* events of a smaller delay have been delivered */
+    uint32_t shift;     /* of the weights */
+    uint32_t sign;      /* of short-term plasticity: 0, or ~0 to take away */
+} vly_cpu_destination;
 
 /* The synapses of row k that target one slice: part 0 is that of thread
  * projection->first_slice. */

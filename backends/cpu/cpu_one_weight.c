@@ -1,115 +1,112 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Projections whose synapses all have one weight and one delay, without gains:
- * a row is its targets only, 4 bytes a synapse, and an event adds a constant to
- * one slot. Weights are looked at once, when the net is made.
- *
- * A copy of the targets in 2 bytes each, counted from the first neuron of the
- * area, would read less, but takes memory beside the rows that are read in
- * place; README.md has what it gains.
+ * Projections whose synapses all have one weight: the description has no
+ * weights, so a row is its targets, 4 bytes a synapse, and a delay each where
+ * delays differ. All events of a spike add the same value.
  */
 #include "cpu_one_weight.h"
 
-#include <stdatomic.h>
+#include "backends/common/common_short_term.h"
 
 #include "cpu_prefetch.h"
 
-#define BLOCK 64u /* weights compared without a branch */
-
-/* ---- create ------------------------------------------------------------ */
-
-typedef struct weights_job {
-    const int16_t *weight;
-    uint64_t n;
-    uint32_t n_tasks;
-    atomic_uint differ;
-} weights_job;
-
-static void compare_weights(void *arg, uint32_t task)
+INLINE void prefetch_range(const vly_projection_desc *desc, vly_cpu_range range)
 {
-    weights_job *job = arg;
-    const int16_t *weight = job->weight;
-    const uint64_t begin = job->n / job->n_tasks * task;
-    const uint64_t end =
-        task + 1 < job->n_tasks ? job->n / job->n_tasks * (task + 1) : job->n;
-    for (uint64_t j = begin; j < end; j += BLOCK) {
-        const uint64_t stop = j + BLOCK < end ? j + BLOCK : end;
-        uint32_t differ = 0;
-        for (uint64_t i = j; i < stop; i++)
-            differ |= weight[i] != weight[0];
-        if (differ != 0) {
-            atomic_store_explicit(&job->differ, 1, memory_order_relaxed);
-            return;
+    const uint64_t n = vly_cpu_ahead(range);
+    if (n == 0)
+        return;
+    vly_cpu_prefetch(desc->target + range.begin, n, sizeof(uint32_t));
+    if (desc->delay) {
+        PREFETCH(desc->delay + range.begin);
+        PREFETCH(desc->delay + range.begin + n - 1);
+    }
+}
+
+/* What each event of a spike adds. gained: as in cpu_delivery.c */
+INLINE uint32_t value_of(const vly_projection_desc *desc,
+                         const vly_cpu_destination *to, uint32_t gain,
+                         int gained)
+{
+    const int32_t weight = desc->one_weight;
+    if (gained == 1)
+        return (uint32_t)weight * gain;
+    if (gained == 0)
+        return (uint32_t)weight << to->shift;
+    const uint32_t value =
+        (uint32_t)vly_short_term_event(weight, gain, to->shift);
+    return (value ^ to->sign) - to->sign;
+}
+
+/* The events of one row. gained and delayed are constants where it is called.
+ */
+INLINE void deliver_row(const vly_projection_desc *desc,
+                        const vly_cpu_destination *to, vly_cpu_range range,
+                        uint64_t port, uint32_t value, int gained, int delayed)
+{
+    const uint32_t *target = desc->target;
+    const uint8_t *delay = desc->delay;
+    const uint32_t first = to->first;
+    uint32_t *input = to->slot[0] + port;
+    uint8_t *mark = gained == 1 ? to->mark[0] : NULL;
+    for (uint64_t j = range.begin; j < range.end; j++) {
+        const uint32_t i = target[j] - first;
+        if (delayed) {
+            const uint32_t d = delay[j];
+            if (d < to->delay_min)
+                continue;
+            input = to->slot[d] + port;
+            mark = gained == 1 ? to->mark[d] : NULL;
+        }
+        input[i] += value;
+        if (gained == 1) {
+            mark[i] = 1;
+            mark[to->block_offset + i / VLY_CPU_SLICE] = 1;
         }
     }
 }
 
-vly_status vly_cpu_one_weight_create(vly_backend_net *net,
-                                     vly_cpu_projection *projection,
-                                     vly_error *error)
+INLINE void deliver_batch(const vly_projection_desc *desc,
+                          const vly_cpu_destination *to,
+                          const vly_cpu_range *ranges, const uint32_t *gains,
+                          uint32_t n, int gained, int delayed)
+{
+    const uint64_t port = to->by_sign ? (desc->one_weight < 0 ? to->stride : 0)
+                                      : to->port * to->stride;
+    for (uint32_t i = 0; i < n && i < VLY_CPU_AHEAD; i++)
+        prefetch_range(desc, ranges[i]);
+    for (uint32_t i = 0; i < n; i++) {
+        if (i + VLY_CPU_AHEAD < n)
+            prefetch_range(desc, ranges[i + VLY_CPU_AHEAD]);
+        deliver_row(desc, to, ranges[i], port,
+                    value_of(desc, to, gains[i], gained), gained, delayed);
+    }
+}
+
+void vly_cpu_one_weight_deliver(const vly_cpu_projection *projection,
+                                uint32_t part, const vly_cpu_destination *to,
+                                uint32_t source_first, const uint32_t *ids,
+                                const uint32_t *gains, uint32_t n)
 {
     const vly_projection_desc *desc = projection->desc;
-    const uint32_t other = VLY_PROJECTION_GAIN | VLY_PROJECTION_PLASTIC |
-                           VLY_PROJECTION_SHORT_TERM;
-    weights_job job = {.weight = desc->weight,
-                       .n = desc->row[net->areas[desc->source_area].n],
-                       .n_tasks = net->n_own};
-    if (job.n == 0 || desc->delay_max > 0 || (desc->flags & other) != 0)
-        return VLY_OK;
-    const vly_status status = vly_support_host->parallel_for(
-        vly_support_host->context, job.n_tasks, compare_weights, &job);
-    if (status != VLY_OK)
-        return vly_support_fail(error, status,
-                                "%u threads could not be started", job.n_tasks);
-    if (atomic_load(&job.differ) != 0)
-        return VLY_OK;
-    const int32_t weight = desc->weight[0];
-    const bool by_sign = vly_common_by_sign(net->desc, desc);
-    projection->port = by_sign ? weight < 0 : desc->port;
-    projection->value = (uint32_t)weight << vly_common_shift(net->desc, desc);
-    projection->one_weight = 1;
-    return VLY_OK;
-}
-
-/* ---- rows -------------------------------------------------------------- */
-
-INLINE void prefetch_range(const uint32_t *target, vly_cpu_range range)
-{
-    const uint64_t n = vly_cpu_ahead(range);
-    if (n > 0)
-        vly_cpu_prefetch(target + range.begin, n, sizeof *target);
-}
-
-INLINE void deliver_range(const uint32_t *target, vly_cpu_range range,
-                          uint32_t first, uint32_t value, uint32_t *input)
-{
-    for (uint64_t j = range.begin; j < range.end; j++)
-        input[target[j] - first] += value;
-}
-
-void vly_cpu_one_weight_deliver(const vly_backend_net *net,
-                                const vly_cpu_thread *thread,
-                                const vly_cpu_projection *projection,
-                                const uint32_t *ids, uint32_t n)
-{
-    const vly_projection_desc *desc = projection->desc;
-    const vly_cpu_area *to = &net->areas[desc->target_area];
-    const uint32_t *target = desc->target;
-    const uint32_t source_first = net->areas[desc->source_area].first;
-    const uint32_t part = thread->index - projection->first_slice;
-    uint32_t *input = to->slot[to->now] + projection->port * to->stride;
+    const bool gained = (desc->flags & VLY_PROJECTION_GAIN) != 0;
+    const bool delayed = desc->delay && desc->delay_max > 0;
     vly_cpu_range ranges[VLY_CPU_BATCH];
     for (uint32_t at = 0; at < n; at += VLY_CPU_BATCH) {
         const uint32_t m = n - at < VLY_CPU_BATCH ? n - at : VLY_CPU_BATCH;
+        const uint32_t *g = gains + at;
         for (uint32_t i = 0; i < m; i++)
             ranges[i] =
                 vly_cpu_row_part(projection, ids[at + i] - source_first, part);
-        for (uint32_t i = 0; i < m && i < VLY_CPU_AHEAD; i++)
-            prefetch_range(target, ranges[i]);
-        for (uint32_t i = 0; i < m; i++) {
-            if (i + VLY_CPU_AHEAD < m)
-                prefetch_range(target, ranges[i + VLY_CPU_AHEAD]);
-            deliver_range(target, ranges[i], to->first, projection->value,
-                          input);
-        }
+        if (projection->short_term && delayed)
+            deliver_batch(desc, to, ranges, g, m, 2, 1);
+        else if (projection->short_term)
+            deliver_batch(desc, to, ranges, g, m, 2, 0);
+        else if (gained && delayed)
+            deliver_batch(desc, to, ranges, g, m, 1, 1);
+        else if (gained)
+            deliver_batch(desc, to, ranges, g, m, 1, 0);
+        else if (delayed)
+            deliver_batch(desc, to, ranges, g, m, 0, 1);
+        else
+            deliver_batch(desc, to, ranges, g, m, 0, 0);
     }
 }

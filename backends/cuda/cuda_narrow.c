@@ -70,9 +70,9 @@ static uint64_t find_target(const uint32_t *targets, uint64_t from, uint64_t to,
     return from;
 }
 
-static uint32_t magnitude(int16_t weight)
+static uint32_t magnitude(int32_t weight)
 {
-    return (uint32_t)(weight < 0 ? -(int32_t)weight : weight);
+    return (uint32_t)(weight < 0 ? -weight : weight);
 }
 
 /* Adds synapses of one projection into [first, end). Weights repeat, so a
@@ -92,7 +92,7 @@ static uint32_t add_rows(const proof *of, const vly_projection_desc *p,
                         guess(i, to, first - area->first, area->n_neurons),
                         first);
         for (; i < to && p->target[i] < end; i++) {
-            uint32_t weight = magnitude(p->weight[i]);
+            uint32_t weight = magnitude(vly_weight_at(p, i));
             uint32_t *load = &of->load[p->target[i]];
             if (weight != last) {
                 g = g != 1 ? vly_narrow_divisor(g, weight) : 1;

@@ -30,7 +30,7 @@ static uint64_t words_of(const vly_cuda_shard *shard,
         uint32_t rest =
             shift - step * vly_shift_class(shift, step, later, max_delay,
                                            resident->slice);
-        uint32_t words = vly_shift_words(p->weight[i], rest);
+        uint32_t words = vly_shift_words(vly_weight_at(p, i), rest);
         sum += words > 1 ? words - 1 : 0;
     }
     return sum;

@@ -59,15 +59,19 @@ static vly_status put_rows(vly_cuda_shard *shard,
     VLY_TRY(vly_cuda_own_put(shard, &rows, sizeof *map->target,
                              targets ? targets : map->target, &s->target,
                              error));
-    VLY_TRY(vly_cuda_own_put(shard, &rows, sizeof *map->weight, map->weight,
-                             &s->weight, error));
+    if (map->weight)
+        VLY_TRY(vly_cuda_own_put(shard, &rows, sizeof *map->weight, map->weight,
+                                 &s->weight, error));
+    else
+        s->one_weight = map->one_weight;
     if (map->delay && map->delay_max > 0)
         VLY_TRY(
             vly_cuda_own_put(shard, &rows, 1, map->delay, &s->delay, error));
     s->port = to.port;
     s->most_parts = vly_cuda_own_parts(&rows);
     vly_cuda_learning_count(&shard->plastic, vly_cuda_own_synapses(&rows),
-                            sizeof *s->target + sizeof *s->weight +
+                            sizeof *s->target +
+                                (s->weight ? sizeof *s->weight : 0) +
                                 (s->delay ? sizeof *s->delay : 0),
                             rows.n_sources);
 out:

@@ -64,15 +64,16 @@ static void lay_out(const piece *of, piece_arrays *arrays)
     const vly_projection_desc *p = of->p;
     uint64_t first = p->row[of->from];
     uint64_t n = of->has_synapses ? p->row[of->to] - first : 0;
+    uint64_t n_weights = p->weight ? n : 0;
     uint64_t n_delays = p->delay ? n : 0;
     memset(arrays, 0, sizeof *arrays);
     arrays->from[ROWS] = p->row + of->from;
     arrays->from[TARGETS] = p->target + first;
-    arrays->from[WEIGHTS] = p->weight + first;
+    arrays->from[WEIGHTS] = p->weight ? p->weight + first : NULL;
     arrays->from[DELAYS] = p->delay ? p->delay + first : NULL;
     arrays->at[TARGETS] = (of->to - of->from + UINT64_C(1)) * sizeof *p->row;
     arrays->at[WEIGHTS] = arrays->at[TARGETS] + n * sizeof *p->target;
-    arrays->at[DELAYS] = arrays->at[WEIGHTS] + n * sizeof *p->weight;
+    arrays->at[DELAYS] = arrays->at[WEIGHTS] + n_weights * sizeof *p->weight;
     arrays->at[N_ARRAYS] = arrays->at[DELAYS] + n_delays;
 }
 
@@ -198,12 +199,14 @@ static vly_status send_piece(conveyor *c, const piece *of, vly_cuda_part *part,
     *part = (vly_cuda_part){
         .row = (const void *)at,
         .target = (const void *)(at + arrays.at[TARGETS]),
-        .weight = (const void *)(at + arrays.at[WEIGHTS]),
+        .weight =
+            of->p->weight ? (const void *)(at + arrays.at[WEIGHTS]) : NULL,
         .delay = of->p->delay ? at + arrays.at[DELAYS] : NULL,
         .source_first = source->first + of->from,
         .n_sources = of->to - of->from,
         .port = to.port,
         .plane = to.plane,
+        .one_weight = of->p->weight ? 0 : of->p->one_weight,
         .gain = (of->p->flags & VLY_PROJECTION_GAIN) != 0,
         .shift = vly_common_shift(c->shard->store.fixed, of->p),
     };

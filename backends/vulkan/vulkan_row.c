@@ -13,11 +13,11 @@ static uint32_t *write_row(const vly_net_desc *desc,
     flags |= vly_common_shift(desc, p) / VLY_SHIFT_STEP
              << VLY_VULKAN_SYNAPSE_SHIFT;
     for (uint64_t j = p->row[k]; j < p->row[k + 1]; j++) {
-        uint32_t weight = (uint16_t)p->weight[j];
+        const int32_t own = vly_weight_at(p, j);
+        uint32_t weight = (uint16_t)own;
         uint32_t delay = p->delay ? p->delay[j] : 0;
-        uint32_t port = to.port == VLY_PORT_BY_SIGN
-                            ? (uint32_t)(p->weight[j] < 0)
-                            : to.port;
+        uint32_t port =
+            to.port == VLY_PORT_BY_SIGN ? (uint32_t)(own < 0) : to.port;
         uint32_t all = flags | (port != 0 ? VLY_VULKAN_SYNAPSE_PORT : 0);
         *out++ = p->target[j] + to.plane;
         *out++ = weight | delay << 16 | all << 24;

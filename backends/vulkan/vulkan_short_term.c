@@ -99,12 +99,12 @@ static vly_status put_rows(vly_backend_net *net, const vly_common_short_term *t,
         VLY_TRY(
             vly_common_alloc(&net->heap, n, sizeof *targets, &targets, error));
     for (uint64_t j = 0; j < n; j++) {
+        const int32_t weight = vly_weight_at(p, j);
         uint32_t delay = p->delay ? p->delay[j] : 0;
-        uint32_t port = to.port == VLY_PORT_BY_SIGN
-                            ? (uint32_t)(p->weight[j] < 0)
-                            : to.port;
+        uint32_t port =
+            to.port == VLY_PORT_BY_SIGN ? (uint32_t)(weight < 0) : to.port;
         uint32_t flags = port != 0 ? VLY_VULKAN_SYNAPSE_PORT : 0;
-        words[j] = (uint16_t)p->weight[j] | delay << 16 | flags << 24;
+        words[j] = (uint16_t)weight | delay << 16 | flags << 24;
         if (targets)
             targets[j] = p->target[j] + to.plane;
     }

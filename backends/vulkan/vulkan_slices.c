@@ -323,7 +323,7 @@ static uint32_t slice_neurons(const vly_vulkan_view *view, uint32_t s)
 static uint32_t accumulator(const vly_projection_desc *p, bool by_sign,
                             uint64_t j, uint32_t first, uint32_t n)
 {
-    uint32_t port = by_sign ? (uint32_t)(p->weight[j] < 0) : p->port;
+    uint32_t port = by_sign ? (uint32_t)(vly_weight_at(p, j) < 0) : p->port;
     return p->target[j] - first + port * n;
 }
 
@@ -397,7 +397,7 @@ static void write_run(const vly_backend_net *net, const vly_projection_desc *p,
     row += place;
     for (uint64_t j = r.from; j < r.to; j++) {
         uint32_t at = set + accumulator(p, by_sign, j, first, size);
-        uint32_t weight = (uint16_t)p->weight[j];
+        uint32_t weight = (uint16_t)vly_weight_at(p, j);
         uint32_t second = weight != (weights & 0xffff) ? 1 : 0;
         if (net->shape.is_short)
             *halves++ = (uint16_t)(at | second << 15);

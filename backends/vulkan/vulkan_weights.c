@@ -44,7 +44,9 @@ static void search_task(void *arg, uint32_t task)
         uint64_t each = n / all->n_tasks + 1;
         uint64_t from = each * task < n ? each * task : n;
         uint64_t to = n - from < each ? n : from + each;
-        for (uint64_t j = from; j < to && set->n < 3; j++)
+        if (!p->weight && from < to)
+            add_weight(set, (int16_t)p->one_weight);
+        for (uint64_t j = from; p->weight && j < to && set->n < 3; j++)
             add_weight(set, p->weight[j]);
     }
 }

@@ -192,7 +192,7 @@ static bool refuse_stimuli(trial *t)
 {
     static const uint32_t many[257];
     vly_error error = VLY_ERROR_INIT;
-    const vly_net_desc *desc = &t->net->connectome->desc;
+    const vly_net_desc *desc = t->fitting;
     vly_stimulus_desc wrong = {.thresholds = many, .n_thresholds = 1};
     vly_status status =
         t->backend->stimulus_write(t->made, desc->n_stimuli, &wrong, &error);
@@ -246,7 +246,7 @@ static bool refuse_desc(trial *t, const vly_net_desc *desc, const char *what)
 
 static bool refuse_areas(trial *t)
 {
-    vly_net_desc desc = t->net->connectome->desc;
+    vly_net_desc desc = *t->fitting;
     vly_area_desc areas[64];
     if (desc.n_areas > 64)
         return true;
@@ -269,7 +269,7 @@ static bool refuse_areas(trial *t)
 
 static bool refuse_projections(trial *t)
 {
-    vly_net_desc desc = t->net->connectome->desc;
+    vly_net_desc desc = *t->fitting;
     if (desc.n_projections == 0)
         return true;
     vly_projection_desc one = desc.projections[0];
@@ -294,14 +294,14 @@ static bool refuse_projections(trial *t)
     one.port = 3;
     if (!refuse_desc(t, &desc, "a projection onto port 3"))
         return false;
-    one = t->net->connectome->desc.projections[0];
+    one = t->fitting->projections[0];
     one.target_area = desc.n_areas;
     return refuse_desc(t, &desc, "a projection to an area that does not exist");
 }
 
 static bool refuse_snapshots(trial *t)
 {
-    const vly_net_desc *desc = &t->net->connectome->desc;
+    const vly_net_desc *desc = t->fitting;
     vly_snapshot s = t->net->connectome->start;
     s.struct_size = 8;
     if (!refuse_create(t, desc, &s, true, "a snapshot with struct_size 8"))
@@ -347,7 +347,7 @@ static bool refuse_snapshots(trial *t)
  * but in 0 bursts in a row. */
 static bool refuse_windows(trial *t)
 {
-    const vly_net_desc *desc = &t->net->connectome->desc;
+    const vly_net_desc *desc = t->fitting;
     vly_snapshot s = t->net->connectome->start;
     const uint64_t n = s.n_weight_bytes / sizeof(uint32_t);
     const vly_learning_desc *last =
@@ -380,9 +380,8 @@ static bool refuse_devices(trial *t)
                  false, "information about device 1048576"))
         return false;
     error = (vly_error)VLY_ERROR_INIT;
-    vly_status status =
-        t->backend->net_create(&device, &t->net->connectome->desc,
-                               &t->net->connectome->start, &made, &error);
+    vly_status status = t->backend->net_create(
+        &device, t->fitting, &t->net->connectome->start, &made, &error);
     return refused(t, status, &error, false, "a net on device 1048576");
 }
 
@@ -430,7 +429,7 @@ static bool refuse_map(trial *t, uint32_t p)
 
 static bool refuse_weights(trial *t)
 {
-    const vly_net_desc *desc = &t->net->connectome->desc;
+    const vly_net_desc *desc = t->fitting;
     bool any = false;
     for (uint32_t p = 0; p < desc->n_projections; p++) {
         if (!desc->projections[p].learning)
@@ -456,7 +455,7 @@ static bool refuse_weights(trial *t)
 static bool refuse_all(trial *t)
 {
     vly_error error = VLY_ERROR_INIT;
-    vly_net_desc small = t->net->connectome->desc;
+    vly_net_desc small = *t->fitting;
     vly_snapshot snapshot = {.struct_size = 8};
     small.struct_size = 8;
     return refuse_runs(t) && refuse_modulations(t) && refuse_fields(t) &&

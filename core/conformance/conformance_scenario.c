@@ -418,7 +418,7 @@ static bool scenario_strides(trial *t)
     good = good ? start(t) && trial_finish(t, &(trial_call){.record = 2})
                 : trial_fail(t, "out of memory");
     trial_destroy(t);
-    t->desc = &t->net->connectome->desc;
+    t->desc = t->fitting;
     for (int i = 0; i < 3; i++)
         vly_free(parts[i]);
     return good;

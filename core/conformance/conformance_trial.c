@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/random.h"
+#include "plugin/all_weights.h"
 
 bool trial_fail(trial *t, const char *format, ...)
 {
@@ -39,11 +40,19 @@ bool trial_init(trial *t, const vly_conformance *conformance,
 {
     *t = (trial){.conformance = conformance,
                  .net = net,
-                 .desc = &net->connectome->desc,
+                 .fitting = &net->connectome->desc,
                  .log_burst = UINT64_MAX};
+    vly_error error = VLY_ERROR_INIT;
+    vly_status status = vly_all_weights(conformance->backend, t->fitting,
+                                        &t->all_weights, &error);
+    if (status == VLY_OK && !t->all_weights && conformance->other)
+        status = vly_all_weights(conformance->other, t->fitting,
+                                 &t->all_weights, &error);
+    t->fitting = t->all_weights ? t->all_weights : t->fitting;
+    t->desc = t->fitting;
     t->digests = vly_calloc((size_t)net->n_bursts, sizeof *t->digests);
     t->traced = vly_calloc((size_t)net->n_bursts, 1);
-    bool good = t->digests && t->traced;
+    bool good = status == VLY_OK && t->digests && t->traced;
     for (int i = 0; i < 2; i++)
         good = guarded_init(&t->log[i], t->desc->n_neurons, 4) && good;
     return good || trial_fail(t, "out of memory");
@@ -52,6 +61,7 @@ bool trial_init(trial *t, const vly_conformance *conformance,
 void trial_deinit(trial *t)
 {
     trial_destroy(t);
+    vly_free(t->all_weights);
     vly_free(t->digests);
     vly_free(t->traced);
     guarded_deinit(&t->log[0]);

@@ -52,7 +52,9 @@ typedef struct trial {
     const vly_conformance *conformance;
     const vly_backend *backend; /* where it is now */
     const conformance_net *net;
-    const vly_net_desc *desc; /* the connectome's, or a copy */
+    vly_net_desc *all_weights;   /* for an older plugin; NULL: none */
+    const vly_net_desc *fitting; /* these, or the connectome's */
+    const vly_net_desc *desc;    /* the same, or a copy */
     vly_backend_net *made;
     uint64_t burst;    /* done */
     uint64_t *digests; /* [n_bursts] */

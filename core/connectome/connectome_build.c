@@ -46,7 +46,8 @@ static double predicted_bytes(const vly_genome *genome,
             bytes += 24.0 * ((double)genome->areas[pair->from].n_neurons);
         }
         *n_synapses += n;
-        bytes += n * (vly_delays_vary(pair) ? 7.0 : 6.0);
+        bytes += n * (4.0 + 2.0 * vly_weights_vary(pair) +
+                      1.0 * vly_delays_vary(pair));
         if (pair->plasticity)
             bytes += 4.0 * n;
         bytes += 8.0 * ((double)genome->areas[pair->from].n_neurons + 1.0);

@@ -108,7 +108,8 @@ static const char *row_fault(const vly_projection_desc *desc, uint64_t first,
         before = target;
         if (desc->delay && desc->delay[i] > desc->delay_max)
             return "a delay is above its largest";
-        if (gain && (desc->weight[i] < -255 || desc->weight[i] > 255))
+        if (gain &&
+            (vly_weight_at(desc, i) < -255 || vly_weight_at(desc, i) > 255))
             return "a weight is not within -255 to 255";
     }
     return desc->learning ? learning_fault(desc, first, last) : NULL;

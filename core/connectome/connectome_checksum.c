@@ -79,7 +79,8 @@ static void whole_hash(known_block *known,
 {
     uint32_t same = 0;
     while (known->bytes && same < TOGETHER &&
-           memcmp(blocks[same], known->bytes, VLY_FILE_BLOCK) == 0)
+           (blocks[same] == known->bytes ||
+            memcmp(blocks[same], known->bytes, VLY_FILE_BLOCK) == 0))
         hashes[same++] = known->hash;
     if (same == TOGETHER)
         return;

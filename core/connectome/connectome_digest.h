@@ -17,7 +17,8 @@
 static inline int64_t
 vly_projection_weight(const vly_projection_desc *projection, uint64_t synapse)
 {
-    return projection->weight[synapse] * (INT64_C(1) << projection->shift);
+    return vly_weight_at(projection, synapse) *
+           (INT64_C(1) << projection->shift);
 }
 
 /* Bursts from a spike to its event. */

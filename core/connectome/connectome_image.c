@@ -50,9 +50,8 @@ typedef struct image_writer {
     bool failed;
 } image_writer;
 
-/* Adds an array to a section; returns where it begins in the section. */
-static uint64_t put(image_writer *writer, uint32_t section, const void *data,
-                    uint64_t n)
+static uint64_t put_piece(image_writer *writer, uint32_t section,
+                          vly_image_piece piece, uint64_t n)
 {
     vly_image_section *to = &writer->image->sections[section];
     if (to->n_pieces == to->capacity) {
@@ -66,11 +65,47 @@ static uint64_t put(image_writer *writer, uint32_t section, const void *data,
         to->pieces = pieces;
         to->capacity = capacity;
     }
-    uint64_t at = aligned(to->bytes);
-    uint64_t bytes = n * vly_section_element(section);
-    to->pieces[to->n_pieces++] = (vly_image_piece){data, bytes, at};
-    to->bytes = at + bytes;
-    return at;
+    piece.at = aligned(to->bytes);
+    piece.bytes = n * vly_section_element(section);
+    to->pieces[to->n_pieces++] = piece;
+    to->bytes = piece.at + piece.bytes;
+    return piece.at;
+}
+
+/* Adds an array to a section; returns where it begins in the section. */
+static uint64_t put(image_writer *writer, uint32_t section, const void *data,
+                    uint64_t n)
+{
+    return put_piece(writer, section, (vly_image_piece){.data = data}, n);
+}
+
+/* A whole block of one word, which all long pieces of that word share; so no
+ * thread that hashes them fills a buffer. */
+static const int16_t *fill_of(image_writer *writer, int16_t word)
+{
+    const vly_image_section *of = &writer->image->sections[VLY_SECTION_WEIGHTS];
+    for (size_t i = 0; i < of->n_pieces; i++)
+        if (of->pieces[i].fill && of->pieces[i].word == word)
+            return of->pieces[i].fill;
+    int16_t *fill = vly_storage_alloc(&writer->image->scratch, 1,
+                                      (size_t)VLY_FILE_BLOCK, false);
+    for (size_t i = 0; fill && i < VLY_FILE_BLOCK / sizeof *fill; i++)
+        fill[i] = word;
+    writer->failed = writer->failed || !fill;
+    return fill;
+}
+
+/* The weights of a projection: the file has each of them. */
+static uint64_t put_weights(image_writer *writer,
+                            const vly_projection_desc *desc, uint64_t n)
+{
+    vly_image_piece piece = {.data = desc->weight};
+    if (!desc->weight) {
+        piece.word = (int16_t)desc->one_weight;
+        if (n >= VLY_FILE_BLOCK / sizeof piece.word)
+            piece.fill = fill_of(writer, piece.word);
+    }
+    return put_piece(writer, VLY_SECTION_WEIGHTS, piece, n);
 }
 
 static uint32_t put_text(image_writer *writer, const char *text)
@@ -191,7 +226,7 @@ static void put_projection(image_writer *writer, uint32_t p)
     record->weight_max = made->weight_max;
     record->row = put(writer, VLY_SECTION_ROWS, desc->row, n_rows);
     record->target = put(writer, VLY_SECTION_TARGETS, desc->target, n);
-    record->weight = put(writer, VLY_SECTION_WEIGHTS, desc->weight, n);
+    record->weight = put_weights(writer, desc, n);
     if (desc->delay)
         record->delay = put(writer, VLY_SECTION_DELAYS, desc->delay, n);
 }
@@ -458,6 +493,16 @@ void vly_image_deinit(vly_image *image)
     memset(image, 0, sizeof(*image));
 }
 
+/* Bytes [at, at + n) of its section */
+static void copy_piece(const vly_image_piece *piece, uint64_t at, size_t n,
+                       unsigned char *to)
+{
+    if (piece->data)
+        memcpy(to, (const unsigned char *)piece->data + (at - piece->at), n);
+    for (size_t i = 0; !piece->data && i + 2 <= n; i += 2)
+        memcpy(to + i, &piece->word, 2);
+}
+
 const void *vly_image_bytes(const vly_image *image, uint32_t section,
                             uint64_t at, size_t n, void *buffer)
 {
@@ -472,8 +517,12 @@ const void *vly_image_bytes(const vly_image *image, uint32_t section,
             high = middle;
     }
     const vly_image_piece *piece = &from->pieces[low];
-    if (n && piece->at <= at && at + n <= piece->at + piece->bytes)
-        return (const unsigned char *)piece->data + (at - piece->at);
+    if (n && piece->at <= at && at + n <= piece->at + piece->bytes) {
+        if (piece->fill)
+            return piece->fill;
+        if (piece->data)
+            return (const unsigned char *)piece->data + (at - piece->at);
+    }
     memset(buffer, 0, n);
     for (; low < from->n_pieces; low++) {
         piece = &from->pieces[low];
@@ -484,9 +533,8 @@ const void *vly_image_bytes(const vly_image *image, uint32_t section,
         if (piece->at >= at + n)
             break;
         if (first < last)
-            memcpy((unsigned char *)buffer + (first - at),
-                   (const unsigned char *)piece->data + (first - piece->at),
-                   (size_t)(last - first));
+            copy_piece(piece, first, (size_t)(last - first),
+                       (unsigned char *)buffer + (first - at));
     }
     return buffer;
 }

@@ -192,9 +192,11 @@ typedef struct vly_file_learning {
 VLY_SEAL(vly_file_learning, 80);
 
 typedef struct vly_image_piece {
-    const void *data;
+    const void *data; /* NULL: each two bytes are `word` */
     uint64_t bytes;
-    uint64_t at; /* in its section */
+    uint64_t at;         /* in its section */
+    const int16_t *fill; /* [VLY_FILE_BLOCK / 2] of `word`, if it is so long */
+    int16_t word;
 } vly_image_piece;
 
 typedef struct vly_image_section {
@@ -232,7 +234,8 @@ vly_status vly_image_checksums(const vly_image *image, uint32_t without,
 /* Sets the checksums and the hashes that follow from them. */
 void vly_image_sign(vly_image *image, const vly_hash checksums[VLY_SECTIONS]);
 void vly_image_deinit(vly_image *image);
-/* Bytes [at, at + n) of a section: a pointer to them, or a copy in buffer. */
+/* Bytes [at, at + n) of a section: a pointer to them, or a copy in buffer. at
+ * and n are even in the section of weights. */
 const void *vly_image_bytes(const vly_image *image, uint32_t section,
                             uint64_t at, size_t n, void *buffer);
 

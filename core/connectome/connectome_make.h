@@ -29,10 +29,10 @@ typedef struct vly_made_pair {
     uint32_t in_most;   /* onto one neuron; of a part only */
     uint64_t size_most; /* |weight| that the law allows, units of 2^-q */
     int32_t q_drawn;    /* the law's values are drawn in units of 2^-q_drawn */
-    int16_t *weight;
-    uint8_t *delay; /* beyond base_delay */
-    uint16_t *far;  /* instead of delay, until the split, if 8 bits do not hold
-                     * the largest */
+    int16_t *weight;    /* NULL, without value: all are weight_min */
+    uint8_t *delay;     /* beyond base_delay */
+    uint16_t *far; /* instead of delay, until the split, if 8 bits do not hold
+                    * the largest */
     uint32_t base_delay;
     uint32_t delay_max;
     const vly_edge_list *given; /* what each synapse has given; NULL: nothing */
@@ -55,8 +55,10 @@ typedef struct vly_made_pair {
 /* The weights of a pair as they are added, in units of 2^-q. */
 static inline int64_t vly_made_weight(const vly_made_pair *made, uint64_t i)
 {
-    return made->value ? made->value[i]
-                       : made->weight[i] * (INT64_C(1) << made->shift);
+    if (made->value)
+        return made->value[i];
+    return (made->weight ? made->weight[i] : made->weight_min) *
+           (INT64_C(1) << made->shift);
 }
 
 typedef struct vly_made_area {
@@ -130,8 +132,6 @@ bool vly_weights_fit(const vly_made_pair *made, int32_t q);
  * given weights; 1% for more than 2% of a distribution. */
 bool vly_weights_coarse(const vly_made_pair *made, int32_t q);
 vly_status vly_delays_draw(vly_maker *maker, vly_made_pair *made, uint32_t n);
-/* Whether delays need an array, for the prediction of memory. */
-bool vly_delays_vary(const vly_pair *pair);
 /* Room for delays of up to `most` beyond base_delay: far, or delay.
  * Errors  E_NOMEM */
 vly_status vly_delays_memory(vly_maker *maker, vly_made_pair *made,

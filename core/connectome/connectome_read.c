@@ -103,7 +103,7 @@ vly_status vly_connectome_synapses(const vly_connectome *connectome,
     for (uint64_t k = 0; targets && k < n; k++)
         targets[k] = desc->target[first + k] - first_target;
     for (uint64_t k = 0; weights && k < n; k++)
-        weights[k] = desc->weight[first + k] * unit;
+        weights[k] = vly_weight_at(desc, first + k) * unit;
     for (uint64_t k = 0; delays && k < n; k++)
         delays[k] =
             desc->base_delay + (desc->delay ? desc->delay[first + k] : 0u);

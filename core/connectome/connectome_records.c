@@ -141,6 +141,7 @@ static vly_status projections_read(vly_record_reader *reader)
     for (uint32_t p = 0; p < header->n_projections; p++)
         VLY_TRY(projection_read(reader, p));
     VLY_TRY(vly_record_learnings(reader));
+    vly_record_weights(reader);
     for (uint32_t p = 0; p < header->n_projections; p++) {
         uint32_t reach = vly_projection_reach(&reader->projection_descs[p]);
         n += reader->projections[p].n_synapses;

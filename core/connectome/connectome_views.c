@@ -89,7 +89,9 @@ static void projection_view(const vly_maker *maker, const vly_made_pair *made,
                                   .delay_max = made->delay_max,
                                   .port = made->port,
                                   .flags = feagi ? VLY_PROJECTION_GAIN : 0,
-                                  .shift = made->shift};
+                                  .shift = made->shift,
+                                  .one_weight =
+                                      made->weight ? 0 : made->weight_min};
     *projection = (vly_connectome_projection){
         .map = map,
         .n_synapses = made->n_synapses,

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/memory.h"
 #include "connectome/connectome_image.h"
 
 enum { STREAMS = 4, ROWS = 0, TARGETS, WEIGHTS, DELAYS };
@@ -224,6 +225,26 @@ out:
     return status;
 }
 
+/* The weights of n rows from `at` on; those that are all one are written out.
+ */
+static vly_status weights_put(part_hash *h, const vly_projection_desc *desc,
+                              uint64_t at, uint64_t end, uint32_t n)
+{
+    vly_status status = VLY_OK;
+    int16_t *made = NULL;
+    if (desc->weight)
+        return array_put(h, WEIGHTS, desc->weight + at, n);
+    made = vly_malloc((size_t)(end - at), sizeof *made);
+    if (!made)
+        return vly_fail_nomem(h->error, (end - at) * sizeof *made,
+                              "the hash of the network");
+    for (uint64_t i = at; i < end; i++)
+        made[i - at] = (int16_t)desc->one_weight;
+    status = array_put(h, WEIGHTS, made, n);
+    vly_free(made);
+    return status;
+}
+
 static vly_status projection_put(part_hash *h, uint32_t p)
 {
     const vly_projection_desc *desc = &h->desc->projections[p];
@@ -244,7 +265,7 @@ static vly_status projection_put(part_hash *h, uint32_t p)
         const uint64_t at = desc->row[first];
         VLY_TRY(lengths_put(h, desc->row, first, n, &end));
         VLY_TRY(array_put(h, TARGETS, desc->target + at, n));
-        VLY_TRY(array_put(h, WEIGHTS, desc->weight + at, n));
+        VLY_TRY(weights_put(h, desc, at, desc->row[first + (size_t)n], n));
         if (desc->delay)
             VLY_TRY(array_put(h, DELAYS, desc->delay + at, n));
     }

@@ -27,6 +27,9 @@ vly_status vly_record_areas(vly_record_reader *reader);
 /* record_learning.c: how projections learn; after the projections. Errors
  * E_PARSE, E_NOMEM */
 vly_status vly_record_learnings(vly_record_reader *reader);
+/* record_weights.c: projections whose weights are all one no longer have them;
+ * after those that learn. */
+void vly_record_weights(vly_record_reader *reader);
 /* record_learning.c: gets the arrays of a record; checks its rule, their sizes
  * and the ranges of its parameters. Returns the part that is wrong, or NULL.
  * coefs, params  valid only with NULL */

@@ -31,6 +31,7 @@ list(APPEND VOLLEY_CORE_SOURCES
     ${CMAKE_CURRENT_LIST_DIR}/record_areas.c
     ${CMAKE_CURRENT_LIST_DIR}/record_learning.c
     ${CMAKE_CURRENT_LIST_DIR}/record_short_term.c
+    ${CMAKE_CURRENT_LIST_DIR}/record_weights.c
     ${CMAKE_CURRENT_LIST_DIR}/row_buckets.c
     ${CMAKE_CURRENT_LIST_DIR}/bucket_sort.c
     ${CMAKE_CURRENT_LIST_DIR}/row_sort.c

@@ -8,6 +8,7 @@
 #include "base/number.h"
 #include "connectome/part_make.h"
 #include "connectome/synapse_draws.h"
+#include "connectome/synapse_rules.h"
 
 bool vly_delays_vary(const vly_pair *pair)
 {

@@ -16,6 +16,15 @@
 
 #define ROWS_PER_TASK 64
 
+/* What each synapse adds at gain 1 if all add as much: one that learns may
+ * reach the bound. */
+static uint64_t even_size(const vly_made_pair *made)
+{
+    const int32_t weight =
+        made->pair->plasticity ? made->delivered : made->weight_min;
+    return (uint64_t)(weight < 0 ? -weight : weight) << made->shift;
+}
+
 typedef struct load_work {
     const vly_made_pair *made;
     uint32_t *gains; /* one a source; NULL: 1 */
@@ -45,12 +54,11 @@ static inline void load_row(const load_work *work, uint64_t *sums,
     }
 }
 
-/* The same for synapses that learn: each may reach the bound. */
-static void learning_row(const load_work *work, uint64_t *sums, uint64_t gain,
-                         uint64_t first, uint64_t last)
+/* The same where all synapses add as much. */
+static void even_row(const load_work *work, uint64_t *sums, uint64_t size,
+                     uint64_t first, uint64_t last)
 {
     const vly_made_pair *made = work->made;
-    uint64_t size = gain * ((uint64_t)made->delivered << made->shift);
     for (uint64_t i = first; i < last; i++)
         sums[made->target[i] - work->first] += size;
 }
@@ -59,17 +67,21 @@ static void load_task(void *arg, uint32_t slot, uint64_t task)
 {
     load_work *work = arg;
     const vly_made_pair *made = work->made;
-    bool by_sign = made->by_sign;
+    const bool learns = made->pair->plasticity;
+    const bool even = learns || (!made->value && !made->weight);
     uint64_t *sums = work->sums + slot * work->n_sums;
-    if (!by_sign)
+    if (!made->by_sign)
         sums += (size_t)made->port * work->n_to;
+    else if (!learns && even && made->weight_min < 0)
+        sums += work->n_to;
     uint64_t last = (task + 1) * ROWS_PER_TASK;
     if (last > work->n_rows)
         last = work->n_rows;
     for (uint64_t k = task * ROWS_PER_TASK; k < last; k++) {
         uint64_t gain = work->gains ? work->gains[k] : 1;
-        if (made->pair->plasticity)
-            learning_row(work, sums, gain, made->row[k], made->row[k + 1]);
+        if (even)
+            even_row(work, sums, gain * even_size(made), made->row[k],
+                     made->row[k + 1]);
         else if (made->value)
             load_row(work, sums, gain, made->row[k], made->row[k + 1], true);
         else
@@ -130,16 +142,13 @@ static bool pair_even(const vly_maker *maker, const vly_made_pair *made,
                       uint64_t *sum)
 {
     const vly_pair *pair = made->pair;
-    const int32_t weight = made->weight_min;
-    uint64_t size = (uint32_t)(weight < 0 ? -weight : weight);
     if (vly_rules[pair->rule].size != VLY_SIZE_IN_DEGREE || pair->pool ||
         pair->degree.kind != VLY_VALUE_NUMBER || feagi_area(maker, pair->to))
         return false;
-    if (pair->plasticity)
-        size = (uint64_t)made->delivered;
-    else if (made->law.kind != VLY_VALUE_NUMBER || vly_weights_given(made))
+    if (!pair->plasticity &&
+        (made->law.kind != VLY_VALUE_NUMBER || vly_weights_given(made)))
         return false;
-    *sum = pair->in_degree * (size << made->shift);
+    *sum = pair->in_degree * even_size(made);
     return true;
 }
 

@@ -198,4 +198,9 @@ vly_status vly_distance_build(vly_rows *rows, uint32_t n_threads,
 bool vly_buckets_suit(const vly_rule_job *job);
 vly_status vly_buckets_build(vly_rows *rows, uint32_t n, uint32_t n_threads,
                              vly_storage *storage, vly_error *error);
+/* synapse_values.c, synapse_delays.c: whether weights and delays need an array,
+ * for the prediction of memory. */
+bool vly_weights_vary(const vly_pair *pair);
+bool vly_delays_vary(const vly_pair *pair);
+
 #endif

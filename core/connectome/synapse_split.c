@@ -77,10 +77,10 @@ static void fill_one(const vly_made_pair *from, uint64_t i, split_part *part,
 {
     vly_made_pair *made = &part->made;
     part->target[to] = from->target[i];
-    /* whole: the value is a multiple of the step */
-    const int32_t whole =
-        from->wide ? from->value[i] / (1 << made->shift) : from->weight[i];
-    made->weight[to] = (int16_t)whole;
+    if (from->wide) /* the value is a multiple of the step */
+        made->weight[to] = (int16_t)(from->value[i] / (1 << made->shift));
+    else if (from->weight)
+        made->weight[to] = from->weight[i];
     if (from->far)
         made->delay[to] = (uint8_t)(from->far[i] % BAND);
     else if (from->delay)
@@ -109,16 +109,19 @@ static vly_status part_memory(vly_maker *maker, const split_work *work,
 {
     vly_made_pair *made = &part->made;
     vly_storage *storage = maker->storage;
+    const bool weights = work->from->wide || work->from->weight;
     const bool delays = work->from->delay || work->from->far;
     for (uint32_t k = 0; k < work->n_rows; k++)
         part->row[k + 1] += part->row[k];
     uint64_t n = part->row[work->n_rows];
     part->target = vly_storage_alloc(storage, n, sizeof(*part->target), false);
-    made->weight = vly_storage_alloc(storage, n, sizeof(*made->weight), false);
+    if (weights)
+        made->weight =
+            vly_storage_alloc(storage, n, sizeof(*made->weight), false);
     if (delays)
         made->delay =
             vly_storage_alloc(storage, n, sizeof(*made->delay), false);
-    if (!part->target || !made->weight || (delays && !made->delay))
+    if (!part->target || (weights && !made->weight) || (delays && !made->delay))
         return vly_fail_nomem(maker->error, n * 7, "a part of a map");
     made->row = part->row;
     made->target = part->target;
@@ -128,11 +131,12 @@ static vly_status part_memory(vly_maker *maker, const split_work *work,
 
 static void part_extremes(vly_made_pair *part)
 {
+    const int32_t one = part->weight_min; /* without weights */
     part->weight_min = part->n_synapses ? INT32_MAX : 0;
     part->weight_max = part->n_synapses ? INT32_MIN : 0;
     part->delay_max = 0;
     for (uint64_t i = 0; i < part->n_synapses; i++) {
-        int32_t weight = part->weight[i];
+        int32_t weight = part->weight ? part->weight[i] : one;
         part->weight_min =
             weight < part->weight_min ? weight : part->weight_min;
         part->weight_max =
@@ -140,6 +144,15 @@ static void part_extremes(vly_made_pair *part)
         if (part->delay && part->delay[i] > part->delay_max)
             part->delay_max = part->delay[i];
     }
+}
+
+/* Weights that are all one need no memory, unless they learn. */
+static void one_weight_keep(vly_maker *maker, vly_made_pair *made)
+{
+    if (made->pair->plasticity || made->weight_min != made->weight_max)
+        return;
+    vly_storage_release(maker->storage, made->weight, made->n_synapses * 2);
+    made->weight = NULL;
 }
 
 /* A part that has synapses becomes a projection. A rank also keeps one that has
@@ -162,6 +175,7 @@ static vly_status parts_keep(vly_maker *maker, split_work *work)
             continue;
         }
         work->parts[s].made.delay_max = (uint32_t)(longest[s] - 1);
+        one_weight_keep(maker, &work->parts[s].made);
         maker->projections[maker->n_projections++] = work->parts[s].made;
     }
 out:
@@ -256,10 +270,13 @@ vly_status vly_pairs_split(vly_maker *maker)
         return vly_fail_nomem(maker->error, room * sizeof(vly_made_pair),
                               "projections");
     for (uint32_t p = 0; p < n_pairs; p++) {
-        if (maker->pairs[p].wide || maker->pairs[p].far)
-            VLY_TRY(pair_split(maker, &maker->pairs[p]));
-        else
-            maker->projections[maker->n_projections++] = maker->pairs[p];
+        vly_made_pair *made = &maker->pairs[p];
+        if (made->wide || made->far) {
+            VLY_TRY(pair_split(maker, made));
+            continue;
+        }
+        one_weight_keep(maker, made);
+        maker->projections[maker->n_projections++] = *made;
     }
 out:
     return status;

@@ -9,6 +9,20 @@
 #include "connectome/learning_make.h"
 #include "connectome/part_make.h"
 #include "connectome/synapse_draws.h"
+#include "connectome/synapse_rules.h"
+
+bool vly_weights_vary(const vly_pair *pair)
+{
+    vly_law law;
+    const char *reason;
+    if (pair->plasticity)
+        return true;
+    if (pair->edges ? pair->edges->weight != NULL
+                    : pair->space.weight_slope != 0.0)
+        return true;
+    return vly_law_init(&law, &pair->weight, &reason) &&
+           law.kind != VLY_VALUE_NUMBER;
+}
 
 static bool feagi_target(const vly_maker *maker, const vly_made_pair *made)
 {
@@ -138,24 +152,34 @@ static void weight_table_task(void *arg, uint32_t slot, uint64_t task)
     }
 }
 
-/* Memory for the draws of a pair: values if it is wide, otherwise weights. */
-static vly_status weights_memory(vly_maker *maker, vly_made_pair *made)
+/* Whether all synapses have the one value of the table; those that learn keep
+ * their weights. */
+static bool has_one_weight(const vly_draw_work *work)
+{
+    return !work->given && !work->table.guide && !work->made->pair->plasticity;
+}
+
+/* Memory for the draws of a pair: values if it is wide, otherwise weights,
+ * unless all are one. */
+static vly_status weights_memory(vly_maker *maker, vly_made_pair *made,
+                                 bool one)
 {
     uint64_t n = made->n_synapses;
-    if (made->wide) {
+    if (made->wide || one) {
         vly_storage_release(maker->storage, made->weight, n * 2);
         made->weight = NULL;
-        if (!made->value)
-            made->value = vly_storage_alloc(maker->storage, n,
-                                            sizeof(*made->value), false);
-    } else {
+    }
+    if (!made->wide) {
         vly_storage_release(maker->storage, made->value, n * 4);
         made->value = NULL;
-        if (!made->weight)
-            made->weight = vly_storage_alloc(maker->storage, n,
-                                             sizeof(*made->weight), false);
     }
-    if (!made->weight && !made->value)
+    if (made->wide && !made->value)
+        made->value =
+            vly_storage_alloc(maker->storage, n, sizeof(*made->value), false);
+    else if (!made->wide && !one && !made->weight)
+        made->weight =
+            vly_storage_alloc(maker->storage, n, sizeof(*made->weight), false);
+    if (!made->weight && !made->value && !one)
         return vly_fail_nomem(maker->error, n * (made->wide ? 4 : 2),
                               "weights of a map");
     return VLY_OK;
@@ -180,7 +204,10 @@ static vly_status weights_prepare(vly_maker *maker, vly_draw_batch *batch)
                                         "weight",
                                         "its clip leaves nothing of it"));
         VLY_TRY(vly_batch_stream(maker, made, "weight", &work->draws));
-        VLY_TRY(weights_memory(maker, made));
+        const bool one = has_one_weight(work);
+        VLY_TRY(weights_memory(maker, made, one));
+        if (one)
+            work->n = 0;
         work->weight = made->weight;
         work->value = made->value;
     }

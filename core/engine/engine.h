@@ -47,10 +47,11 @@ void vly_device_name(const char *id, const vly_backend *table,
 typedef struct vly_engine_device {
     const vly_backend *backend;
     vly_backend_net *net;
-    uint32_t index;     /* of the device */
-    uint32_t n_threads; /* as resolved */
-    char *spec;         /* as resolved, with its options: opens the same device
-                         * again */
+    vly_net_desc *own_desc; /* all_weights.h; NULL: the connectome's */
+    uint32_t index;         /* of the device */
+    uint32_t n_threads;     /* as resolved */
+    char *spec; /* as resolved, with its options: opens the same device
+                 * again */
     char name[VLY_DEVICE_NAME_BYTES]; /* as resolved */
     char model[128];                  /* the device's own name; "" unknown */
     uint32_t n_checked; /* bursts of this net whose ids were looked at, at most

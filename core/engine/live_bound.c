@@ -92,7 +92,7 @@ static void add_projection(const vly_connectome *connectome,
                        gain_max(old, k, desc->feagi_q, out_degree);
         for (uint64_t i = projection->row[k]; i < projection->row[k + 1]; i++) {
             /* of FEAGI targets only: no shift, one port */
-            int64_t weight = projection->weight[i];
+            int64_t weight = vly_weight_at(projection, i);
             if (projection->learning) /* it may reach its bound */
                 weight = (projection->learning->most + 0x8000) >> 16;
             sums[projection->port][projection->target[i] - base] +=

@@ -10,6 +10,7 @@
 #include "base/memory.h"
 #include "engine/engine.h"
 #include "engine/ranks.h"
+#include "plugin/all_weights.h"
 #include "plugin/registry.h"
 
 /* How many devices a spec names; `device`: the first. */
@@ -31,22 +32,20 @@ static vly_status count_devices(const vly_backend_spec *spec,
     return VLY_OK;
 }
 
-static vly_status create_net(const vly_connectome *connectome,
-                             const vly_backend *table,
+static vly_status create_net(const vly_net_desc *desc, const vly_backend *table,
                              const vly_device_spec *first, uint32_t n_devices,
                              const vly_snapshot *snapshot,
                              vly_backend_net **net, vly_error *error)
 {
     vly_device_spec devices[VLY_BACKEND_SPAN_MOST];
     if (n_devices == 1)
-        return table->net_create(first, &connectome->desc, snapshot, net,
-                                 error);
+        return table->net_create(first, desc, snapshot, net, error);
     for (uint32_t i = 0; i < n_devices; i++) {
         devices[i] = *first;
         devices[i].index += i;
     }
-    return table->net_create_span(devices, n_devices, &connectome->desc,
-                                  snapshot, net, error);
+    return table->net_create_span(devices, n_devices, desc, snapshot, net,
+                                  error);
 }
 
 void vly_device_name(const char *id, const vly_backend *table,
@@ -112,13 +111,18 @@ static vly_status open_one(const vly_connectome *connectome,
     if (status == VLY_OK && !connectome->desc.ranks) /* a rank has one */
         status = count_devices(spec, made.backend, &n_devices, &why);
     if (status == VLY_OK)
-        status = create_net(connectome, made.backend, &wanted, n_devices,
-                            snapshot, &made.net, &why);
+        status =
+            vly_all_weights(table, &connectome->desc, &made.own_desc, &why);
+    if (status == VLY_OK)
+        status = create_net(made.own_desc ? made.own_desc : &connectome->desc,
+                            made.backend, &wanted, n_devices, snapshot,
+                            &made.net, &why);
     status = vly_backend_said(spec->id, status, &why);
     if (status == VLY_OK && !made.net)
         status =
             vly_fail(&why, VLY_E_DEVICE, "net_create returned ok and no net");
     if (status != VLY_OK) {
+        vly_free(made.own_desc);
         vly_fail(error, status, "backend %s: %s", spec->id, why.message);
         if (error) {
             error->bytes_requested = why.bytes_requested;
@@ -245,6 +249,7 @@ void vly_device_close(vly_engine_device *device)
 {
     if (device->net)
         device->backend->net_destroy(device->net);
+    vly_free(device->own_desc);
     vly_free(device->spec);
     *device = (vly_engine_device){0};
 }

@@ -228,7 +228,7 @@ vly_status vly_net_weights_read(vly_net *net, const char *map, uint32_t part,
     } else if (weights) {
         double unit = connectome->projections[p].unit;
         for (uint64_t i = 0; i < count; i++)
-            weights[i] = desc->weight[first + i] * unit;
+            weights[i] = vly_weight_at(desc, first + i) * unit;
     }
     if (count != 0)
         read_ends(connectome, p, first, count, sources, targets);

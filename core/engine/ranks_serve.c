@@ -9,6 +9,7 @@
 #include "base/memory.h"
 #include "engine/engine.h"
 #include "engine/ranks_parts.h"
+#include "plugin/all_weights.h"
 #include "plugin/backend_spec.h"
 #include "plugin/registry.h"
 
@@ -17,7 +18,8 @@ enum { NETS = 64 };
 
 typedef struct served {
     const vly_backend *table;
-    vly_backend_net *net; /* NULL: the place is free */
+    vly_backend_net *net;   /* NULL: the place is free */
+    vly_net_desc *own_desc; /* all_weights.h; NULL: the connectome's */
     uint32_t number;
 } served;
 
@@ -131,16 +133,22 @@ static vly_status create(server *s, vly_error *error)
     VLY_TRY(choose(s, text, (uint32_t)value[0], &spec, &made.table, &device,
                    error));
     VLY_TRY(vly_backend_supports(made.table, desc, error));
-    VLY_TRY(made.table->net_create(&device, desc, &snapshot, &made.net, error));
+    VLY_TRY(vly_all_weights(made.table, desc, &made.own_desc, error));
+    VLY_TRY(made.table->net_create(&device,
+                                   made.own_desc ? made.own_desc : desc,
+                                   &snapshot, &made.net, error));
     s->nets[at] = made;
+    made.own_desc = NULL;
     vly_device_name(spec.id, made.table, &device, 1, s->device);
 out:
+    vly_free(made.own_desc);
     return status;
 }
 
 static void destroy(served *net)
 {
     net->table->net_destroy(net->net);
+    vly_free(net->own_desc);
     *net = (served){0};
 }
 

@@ -79,6 +79,8 @@ static void limit_to_minor(vly_backend *backend, uint32_t minor)
         backend->flags &= ~(uint32_t)VLY_BACKEND_RANKS;
     if (minor < 9)
         backend->prepare = NULL;
+    if (minor < 10)
+        backend->flags |= VLY_BACKEND_ALL_WEIGHTS;
 }
 
 static vly_status interfaces_ask(registry_entry *entry)

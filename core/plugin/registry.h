@@ -19,6 +19,9 @@
 #define VLY_BACKEND_NO_SHIFTS (UINT32_C(1) << 31)
 /* The same of a plugin built before 1.6, which knows no rule of windows. */
 #define VLY_BACKEND_NO_WINDOWS (UINT32_C(1) << 30)
+/* The same of a plugin built before 1.10, which reads a weight of every synapse
+ * (all_weights.h). */
+#define VLY_BACKEND_ALL_WEIGHTS (UINT32_C(1) << 29)
 
 /* Id of plugin n in the order of "auto", or NULL if there are fewer. Starts no
  * plugin. [main-thread] */

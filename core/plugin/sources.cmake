@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 list(APPEND VOLLEY_CORE_SOURCES
+    ${CMAKE_CURRENT_LIST_DIR}/all_weights.c
     ${CMAKE_CURRENT_LIST_DIR}/backend_spec.c
     ${CMAKE_CURRENT_LIST_DIR}/device_account.c
     ${CMAKE_CURRENT_LIST_DIR}/device_blocks.c

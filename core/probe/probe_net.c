@@ -254,5 +254,6 @@ void vly_probe_net_free(probe_net *net)
     vly_free(net->maps);
     vly_free(net->spikes);
     vly_free(net->gains);
+    vly_free(net->own_desc);
     vly_free(net);
 }

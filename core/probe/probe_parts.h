@@ -165,8 +165,9 @@ struct vly_backend_net {
     const vly_backend *inner; /* of the actual backend */
     vly_backend_net *net;
     const vly_net_desc *desc;
-    uint64_t burst; /* done */
-    uint32_t index; /* of the device */
+    vly_net_desc *own_desc; /* all_weights.h: of a wrong backend; or NULL */
+    uint64_t burst;         /* done */
+    uint32_t index;         /* of the device */
     bool has_gains;
     bool counts_areas;    /* of fault wrong: for a backend without it in place
                            * of one with it */

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/thread.h"
+#include "plugin/all_weights.h"
 #include "probe/probe_parts.h"
 
 #define N_SLOTS 16
@@ -115,9 +116,11 @@ static vly_status make_inner(probe_net *made, const vly_device_spec *device,
         made->counts_areas = (made->slot->inner->flags & ~wrong->flags &
                               VLY_BACKEND_AREA_SPIKES) != 0;
         VLY_TRY(wrong->supports(made->desc, error));
+        VLY_TRY(vly_all_weights(wrong, made->desc, &made->own_desc, error));
     }
-    VLY_TRY(made->inner->net_create(&other, made->desc, snapshot, &made->net,
-                                    error));
+    VLY_TRY(made->inner->net_create(
+        &other, made->own_desc ? made->own_desc : made->desc, snapshot,
+        &made->net, error));
     if (!made->net)
         VLY_TRY(
             vly_fail(error, VLY_E_DEVICE, "net_create returned ok and no net"));

@@ -55,7 +55,8 @@ static __global__ void fill_rows(vly_cuda_part part, uint64_t *cursor,
     uint64_t *out = synapses + cursor[part.source_first + k];
     __syncwarp();
     for (uint64_t j = lane; j < n; j += 32) {
-        int32_t weight = part.weight[begin + j];
+        int32_t weight =
+            part.weight != nullptr ? part.weight[begin + j] : part.one_weight;
         uint32_t delay = part.delay != nullptr ? part.delay[begin + j] : 0;
         uint32_t flags = part.gain != 0 ? VLY_CUDA_SYNAPSE_GAIN : 0;
         uint32_t port = part.port == VLY_PORT_BY_SIGN ? weight < 0 : part.port;

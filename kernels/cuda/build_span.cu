@@ -71,7 +71,8 @@ fill_piece(const __grid_constant__ vly_cuda_view view,
         uint32_t later;
         if (!find_target(view, part, partition, beyond, i, &to, &later))
             continue;
-        const int32_t weight = part.weight[i];
+        const int32_t weight =
+            part.weight != nullptr ? part.weight[i] : part.one_weight;
         uint32_t word =
             (uint32_t)weight << 16 | (later * partition.slice + set + to.at);
         if (partition.narrow != 0) /* it divides all of the area's */

@@ -393,14 +393,16 @@ cudaError_t vly_cuda_launch_publish(const vly_cuda_view *view,
 typedef struct vly_cuda_part {
     const uint64_t *row;    /* [n_sources + 1] of the projection */
     const uint32_t *target; /* from row[0] on */
-    const int16_t *weight;
-    const uint8_t *delay;  /* or NULL */
-    uint32_t source_first; /* global id */
+    const int16_t *weight;  /* or NULL: all are one_weight */
+    const uint8_t *delay;   /* or NULL */
+    uint32_t source_first;  /* global id */
     uint32_t n_sources;
     uint32_t port;  /* 0, 1 or VLY_PORT_BY_SIGN */
     uint32_t gain;  /* 1: FEAGI target */
     uint32_t shift; /* of the weights */
     uint32_t plane; /* to be added to targets: ports 2 and 3 */
+    int32_t one_weight;
+    uint32_t reserved;
 } vly_cuda_part;
 
 /* length[source] += synapses of the part */

@@ -161,10 +161,10 @@ typedef struct vly_cuda_source {
 typedef struct vly_cuda_short_term {
     const uint64_t *row;    /* [n_sources + 1] */
     const uint32_t *target; /* global ids */
-    const int16_t *weight;
-    const uint8_t *delay;  /* NULL: all 0 */
-    vly_cuda_source *head; /* [n_sources] after the spikes that arrived */
-    vly_cuda_source *tail; /* [n_sources] after those not under way any more */
+    const int16_t *weight;  /* NULL: all are one_weight */
+    const uint8_t *delay;   /* NULL: all 0 */
+    vly_cuda_source *head;  /* [n_sources] after the spikes that arrived */
+    vly_cuda_source *tail;  /* [n_sources] after those not under way any more */
     uint32_t coefs[VLY_CUDA_RULE_COEFS];
     uint32_t rule; /* VLY_CUDA_SHORT_* */
     uint32_t bursts;
@@ -175,7 +175,7 @@ typedef struct vly_cuda_short_term {
     uint32_t port;  /* 2: by sign */
     uint32_t shift;
     uint32_t most_parts; /* of a row: a warp each */
-    uint32_t reserved;
+    int32_t one_weight;
 } vly_cuda_short_term;
 
 typedef struct vly_cuda_learnings {

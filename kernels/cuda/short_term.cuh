@@ -78,7 +78,7 @@ short_term_part(const vly_cuda_view &view, const vly_cuda_short_term &s,
         const uint32_t delay = s.delay != nullptr ? s.delay[j] : 0;
         if (delay < delay_min)
             continue;
-        const int32_t weight = s.weight[j];
+        const int32_t weight = s.weight != nullptr ? s.weight[j] : s.one_weight;
         const uint32_t value =
             (uint32_t)vly_short_term_event(weight, gain, s.shift) * sign;
         const uint64_t port = s.port < 2 ? s.port : weight < 0 ? 1 : 0;

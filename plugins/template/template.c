@@ -78,6 +78,16 @@ static uint32_t shift_of(const vly_net_desc *desc, const vly_projection_desc *p)
     return 0;
 }
 
+/* Hosts before 1.10 give every weight, and so they do to an older plugin. */
+static int32_t weight_at(const vly_projection_desc *p, uint64_t s)
+{
+#if VLY_ABI_MINOR >= 10
+    return vly_weight_at(p, s);
+#else
+    return p->weight[s];
+#endif
+}
+
 static const vly_stimulus_desc *stimulus_at(const vly_net_desc *desc,
                                             uint32_t i)
 {
@@ -152,7 +162,7 @@ static void spike_send(vly_backend_net *net, uint32_t neuron, uint64_t t,
         for (uint64_t s = p->row[k]; s < p->row[k + 1]; s++) {
             uint64_t at = t + p->base_delay + (p->delay ? p->delay[s] : 0);
             if (at >= from)
-                arrive(net, at, p->target[s], p->weight[s] * unit);
+                arrive(net, at, p->target[s], weight_at(p, s) * unit);
         }
     }
 }

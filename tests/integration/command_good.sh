@@ -128,7 +128,7 @@ prints "\"synapses_whole\":"
 sed 's/^delay_ms.*/delay_ms = { uniform = [0.1, 40] }/' small.toml >far.toml
 expect 0 check far.toml --build --ranks 3
 says "bursts: every rank holds the whole network"
-prints "1,000      19.6 kB"
+prints "1,000      17.6 kB"
 expect 0 check far.toml --build --ranks 3 --rank 1 --json -
 holds is_json out
 prints "\"no_part\": \"map all has delays"

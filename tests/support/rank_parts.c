@@ -142,8 +142,9 @@ static bool same_rows(const beside *b, uint32_t p, uint32_t n_rows)
             return differs(b, "rows of projection", p);
         if (n && memcmp(mine->target + at, all->target + first, n * 4) != 0)
             return differs(b, "targets of projection", p);
-        if (n && memcmp(mine->weight + at, all->weight + first, n * 2) != 0)
-            return differs(b, "weights of projection", p);
+        for (size_t i = 0; i < n; i++)
+            if (vly_weight_at(mine, at + i) != vly_weight_at(all, first + i))
+                return differs(b, "weights of projection", p);
         if (!mine->delay != !all->delay ||
             (n && mine->delay &&
              memcmp(mine->delay + at, all->delay + first, n) != 0))

@@ -25,7 +25,8 @@ static void put(second_joined *joined, uint64_t at,
                 const vly_projection_desc *desc, uint64_t i)
 {
     joined->target[at] = desc->target[i];
-    joined->weight[at] = desc->weight[i] * (INT64_C(1) << desc->shift);
+    const int32_t weight = desc->weight ? desc->weight[i] : desc->one_weight;
+    joined->weight[at] = weight * (INT64_C(1) << desc->shift);
     joined->shift[at] = desc->shift;
     joined->delay[at] = desc->base_delay + (desc->delay ? desc->delay[i] : 0);
 }

@@ -26,4 +26,6 @@ vly_test(test_connectome_learning LABELS unit
     SOURCES test_connectome_learning.c
             ${CMAKE_SOURCE_DIR}/tests/support/digest_parts.c
     LIBRARIES volley_second m)
+vly_test(test_connectome_one_weight LABELS unit
+    SOURCES test_connectome_one_weight.c)
 vly_test(test_learning_file LABELS unit SOURCES test_learning_file.c)

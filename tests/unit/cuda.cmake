@@ -262,6 +262,9 @@ if(TARGET cuda)
                 TIMEOUT 600 COMMAND volley_command conformance
                 $<TARGET_FILE:emulated_cuda> --case plastic_window/${case})
         endforeach()
+        vly_test_register(test_cuda_one_weight_emulated LABELS unit TIMEOUT 600
+            COMMAND volley_command conformance $<TARGET_FILE:emulated_cuda>
+                    --case one_weight/whole)
         # values of the host for modulators
         vly_test_register(test_cuda_given_emulated LABELS unit TIMEOUT 600
             COMMAND volley_command conformance $<TARGET_FILE:emulated_cuda>

@@ -15,7 +15,7 @@ vly_test(test_engine_short_term LABELS unit
          SOURCES test_engine_short_term.c engine_fixture.c DEPENDS cpu template)
 vly_test(test_engine_areas LABELS unit
          SOURCES test_engine_areas.c engine_fixture.c
-         DEPENDS cpu minor_0 minor_1)
+         DEPENDS cpu minor_0 minor_1 minor_9 minor_10)
 foreach(name validate dead memory)
     vly_test(test_engine_${name} LABELS unit TIMEOUT 120
              SOURCES test_engine_${name}.c engine_fixture.c

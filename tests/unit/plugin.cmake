@@ -53,6 +53,8 @@ vly_old_plugin(8
     60c5c8ff1d5512e80a8a85b40e3a25e8c61fe376d45c7f031a315cf942b09039)
 vly_old_plugin(9
     4e90771d38bbdd6fce5b960add13d0aede3f778fe4854ab481a3ddae44bf20ed)
+vly_old_plugin(10
+    b498125ff4ab91bc3c84bde4467afbaea6bc912de44bf5e7fb00aa9cb1746587)
 # every minor up to the one of today has its plugin
 file(STRINGS ${CMAKE_SOURCE_DIR}/core/include/volley/plugin.h minor
      REGEX "^#define VLY_ABI_MINOR")

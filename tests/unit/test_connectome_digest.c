@@ -143,7 +143,10 @@ static void every_bit_matters(void **state)
         size_t n = (size_t)c->projections[p].n_synapses;
         if (n == 0)
             continue;
-        MATTERS("a weight", desc->weight, 2 * n);
+        if (desc->weight)
+            MATTERS("a weight", desc->weight, 2 * n);
+        else
+            MATTERS("the weight", &desc->one_weight, 4);
         if (desc->delay)
             MATTERS("a delay", desc->delay, n);
         MATTERS("a base delay", &desc->base_delay, 2);

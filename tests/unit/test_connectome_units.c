@@ -58,7 +58,7 @@ static void q_of_constants(void **state)
         assert_int_equal(c->areas[0].q[0], 12);
         assert_close((double)c->desc.areas[1].scale[0], pow(2.0, -cases[i].q),
                      0.0);
-        assert_int_equal(c->desc.projections[0].weight[0], cases[i].stored);
+        assert_int_equal(c->desc.projections[0].one_weight, cases[i].stored);
         int load = cases[i].stored < 0 ? -cases[i].stored : cases[i].stored;
         assert_int_equal(c->areas[1].load[0][0], load);
         double back = cases[i].stored * pow(2.0, -cases[i].q);
@@ -88,7 +88,7 @@ static void weights_lost(void **state)
     assert_refused(&b, "weight 1e-05 would become 0");
     b.pairs[1].weight = value_number(0x1p-16);
     vly_connectome *c = built(&b);
-    assert_int_equal(c->desc.projections[1].weight[0], 1);
+    assert_int_equal(c->desc.projections[1].one_weight, 1);
     assert_close(c->projections[1].worst_rounding, 1.0, 1e-12);
     assert_close(c->projections[1].share_coarse, 1.0, 0.0);
     vly_connectome_destroy(c);
@@ -111,11 +111,11 @@ static void units_of_maps(void **state)
     const vly_projection_desc *p = c->desc.projections;
     assert_int_equal(c->areas[1].q[0], 13); /* 1 + 12 */
     assert_int_equal(p[0].shift, 12);
-    assert_int_equal(p[0].weight[0], 18000);
+    assert_int_equal(p[0].one_weight, 18000);
     assert_int_equal(p[1].shift, 0);
-    assert_int_equal(p[1].weight[0], 2458);
+    assert_int_equal(p[1].one_weight, 2458);
     assert_int_equal(p[2].shift, 6);
-    assert_int_equal(p[2].weight[0], -5120);
+    assert_int_equal(p[2].one_weight, -5120);
     assert_int_equal(c->areas[1].load[0][0],
                      (18000 << 12) + 2458 + (5120 << 6));
     for (int i = 0; i < 3; i++)
@@ -147,8 +147,8 @@ static double *weights_of(const vly_connectome *c, uint64_t *n)
     *n = 0;
     for (uint32_t p = 0; p < c->desc.n_projections; p++)
         for (uint64_t i = 0; i < c->projections[p].n_synapses; i++)
-            weights[(*n)++] =
-                c->desc.projections[p].weight[i] * c->projections[p].unit;
+            weights[(*n)++] = vly_weight_at(&c->desc.projections[p], i) *
+                              c->projections[p].unit;
     qsort(weights, *n, sizeof(*weights), compare_doubles);
     return weights;
 }
@@ -186,7 +186,7 @@ static void wide_law(void **state)
             for (uint64_t i = desc->row[k] + 1; i < desc->row[k + 1]; i++)
                 assert_true(desc->target[i] >= desc->target[i - 1]);
         for (uint64_t i = 0; desc->shift && i < desc->row[1000]; i++)
-            assert_true(desc->weight[i] >= 512);
+            assert_true(vly_weight_at(desc, i) >= 512);
     }
     assert_int_equal(total, n);
     assert_int_equal(c->desc.out_degree[0], 300);
@@ -201,7 +201,7 @@ static uint64_t load_by_hand(const vly_connectome *c, uint32_t neuron)
         const vly_projection_desc *desc = &c->desc.projections[p];
         for (uint64_t i = 0; i < c->projections[p].n_synapses; i++)
             if (desc->target[i] == neuron)
-                load += (uint64_t)abs(desc->weight[i]) << desc->shift;
+                load += (uint64_t)abs(vly_weight_at(desc, i)) << desc->shift;
     }
     return load;
 }
@@ -264,7 +264,7 @@ static void bound_lowers_q(void **state)
     vly_connectome *c = built(&b);
     assert_int_equal(c->areas[1].q[0], 13);
     assert_int_equal(c->areas[1].load[0][0], 70000 * 8192);
-    assert_int_equal(c->desc.projections[0].weight[0], 8192);
+    assert_int_equal(c->desc.projections[0].one_weight, 8192);
     vly_connectome_destroy(c);
     b.areas[0].n_neurons = 65536;
     b.areas[1].first = b.genome.n_neurons = 65536;
@@ -318,7 +318,7 @@ static void feagi_gains(void **state)
     assert_int_equal(c->areas[1].q[0], 13);
     assert_close((double)c->desc.areas[1].scale[0], 1.0 / 8192.0, 0.0);
     assert_int_equal(c->desc.projections[0].flags, VLY_PROJECTION_GAIN);
-    assert_int_equal(c->desc.projections[0].weight[5], -255);
+    assert_int_equal(c->desc.projections[0].one_weight, -255);
     assert_close(c->projections[0].weight_min, -255.0, 0.0);
     assert_int_equal(c->areas[1].load[0][0], 255 * (4 << 13) * 100);
     vly_connectome_destroy(c);

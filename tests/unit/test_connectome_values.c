@@ -101,7 +101,7 @@ static void weight_laws(void **state)
         vly_connectome *c = built(&b);
         double unit = (double)c->desc.areas[0].scale[0];
         for (int k = 0; k < N; k++) {
-            sample[k] = c->desc.projections[0].weight[k];
+            sample[k] = vly_weight_at(&c->desc.projections[0], (uint64_t)k);
             assert_true(sample[k] * unit >= cases[i].lo - 1e-9);
             assert_true(sample[k] * unit <= cases[i].hi + 1e-9);
         }
@@ -213,7 +213,7 @@ static void read_square(const vly_connectome *c, float weight[SIDE][SIDE],
                 assert_true(i == desc->row[k] || t > desc->target[i - 1]);
                 assert_true(delay[k][t] == 0);
                 weight[k][t] =
-                    (float)desc->weight[i] * (float)(1 << desc->shift);
+                    (float)vly_weight_at(desc, i) * (float)(1 << desc->shift);
                 delay[k][t] =
                     desc->base_delay + (desc->delay ? desc->delay[i] : 0);
                 assert_true(!desc->delay || desc->delay[i] <= desc->delay_max);

@@ -324,29 +324,28 @@ static void test_long_delay(void **state)
     test_net_deinit(&net);
 }
 
-/* Gives each map that has one delay and is not FEAGI's one weight, and counts
- * these maps. delayed: they get a list of delays too, all 0, so the backend
- * delivers them as maps with many weights and delays. */
-static uint32_t set_weights(test_net *net, bool delayed)
+/* Gives each map one weight, of each synapse or of all. Returns how many have
+ * one delay. */
+static uint32_t set_weights(test_net *net, bool each)
 {
     static const int32_t weights[4] = {-40, 150, 0, 150};
     uint32_t changed = 0;
     for (uint32_t p = 0; p < net->desc.n_projections; p++) {
         vly_projection_desc *map = &net->projections[p];
         const uint64_t n = map->row[net->areas[map->source_area].n_neurons];
-        const uint32_t shift = p % 2 * VLY_SHIFT_STEP;
+        const bool gain = (map->flags & VLY_PROJECTION_GAIN) != 0;
+        const uint32_t shift = gain ? 0 : p % 2 * VLY_SHIFT_STEP;
+        const int32_t one = gain ? weights[p % 4] / 50 : weights[p % 4];
         int16_t *weight = (int16_t *)(uintptr_t)map->weight;
-        if (map->delay || (map->flags & VLY_PROJECTION_GAIN) != 0)
-            continue;
-        for (uint64_t j = 0; j < n; j++)
-            weight[j] = (int16_t)(weights[p % 4] >> shift);
         map->shift = shift;
-        if (delayed) {
-            map->delay = calloc(n, 1);
-            assert_non_null(map->delay);
-            map->delay_max = 1;
-        }
-        changed++;
+        changed += !map->delay;
+        for (uint64_t j = 0; j < n; j++)
+            weight[j] = (int16_t)(one >> shift);
+        if (each)
+            continue;
+        free(weight);
+        map->weight = NULL;
+        map->one_weight = one >> shift;
     }
     return changed;
 }
@@ -373,6 +372,7 @@ static void test_one_weight(void **state)
             test_random_net(&net[i], seed);
             const uint32_t changed = set_weights(&net[i], i == 1);
             assert_true(changed >= 3);
+            assert_true(changed < net[i].desc.n_projections);
             vly_backend_net *made = test_create(&net[i], 3, NULL, NULL);
             assert_of_one_weight(&net[i], made, i == 0 ? changed : 0);
             test_run_bursts(&net[i], made, BURSTS, NULL, 0, &run[i]);
@@ -388,7 +388,7 @@ static void test_one_weight(void **state)
 }
 
 /* Rows without synapses, a projection whose weights are all 0, and one without
- * synapses, which has no weight. */
+ * synapses. */
 static void test_one_weight_rows(void **state)
 {
     (void)state;
@@ -414,8 +414,13 @@ static void test_one_weight_rows(void **state)
     test_projection(&net, 0, 0, 1, N, each, next, none, NULL);
     test_projection(&net, 0, 0, 1, 0, from, to, weight, NULL);
     test_net_finish(&net);
+    for (uint32_t p = 0; p < net.desc.n_projections; p++) {
+        free((void *)(uintptr_t)net.projections[p].weight);
+        net.projections[p].weight = NULL;
+        net.projections[p].one_weight = p == 0 ? 256 : 0;
+    }
     vly_backend_net *made = test_create(&net, 3, NULL, NULL);
-    assert_of_one_weight(&net, made, 2);
+    assert_of_one_weight(&net, made, 3);
     const vly_input input = {.burst = 3, .neuron = 5, .value = 256};
     test_run_bursts(&net, made, 12, &input, 1, &run);
     assert_int_equal(run.run.n_spikes, 4);

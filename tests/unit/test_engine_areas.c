@@ -127,7 +127,8 @@ static void built_against(const char *id, uint32_t flags, uint64_t recorded)
     vly_net *net = fixture_net(&f, id);
     wrap(net);
     assert_int_equal(wrapped.flags &
-                         ~(VLY_BACKEND_NO_SHIFTS | VLY_BACKEND_NO_WINDOWS),
+                         ~(VLY_BACKEND_NO_SHIFTS | VLY_BACKEND_NO_WINDOWS |
+                           VLY_BACKEND_ALL_WEIGHTS),
                      flags);
     vly_net_count_areas(net, 1);
     counts found = run_counting(&f, net, 100);
@@ -149,6 +150,9 @@ static void built_against_older(void **state)
     (void)state;
     built_against("minor_0", 0, BURSTS);
     built_against("minor_1", VLY_BACKEND_AREA_SPIKES, VLY_CHECK_BURSTS);
+    /* the last that reads a weight of every synapse, the first that does not */
+    built_against("minor_9", 0, BURSTS);
+    built_against("minor_10", 0, BURSTS);
 }
 
 /* A host of 1.0 has no such member: what lies behind its struct is not read. */

@@ -96,7 +96,7 @@ static const struct {
     {"broken_struct_zero", VLY_E_ABI, "",
      "vly_plugin: struct_size is 0, wanted at least 72"},
     {"broken_major", VLY_E_ABI, "",
-     "was built for plugin ABI 2.3, this engine has 1.9: the major versions "
+     "was built for plugin ABI 2.3, this engine has 1.10: the major versions "
      "differ"},
     {"broken_id_missing", VLY_E_ABI, "", "has no id"},
     {"broken_id_invalid", VLY_E_ABI, "",

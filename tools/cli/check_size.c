@@ -129,8 +129,9 @@ void check_size_of(const vly_genome *genome, check_size *size)
     for (uint32_t i = 0; i < genome->n_pairs; i++) {
         const vly_pair *pair = &genome->pairs[i];
         double n = check_pair_synapses(genome, pair);
-        /* target, weight, and a delay if delays differ */
-        double each = 6.0 + (pair->delay_ms.kind != VLY_VALUE_NUMBER);
+        /* target, and a weight and a delay if they differ */
+        double each =
+            4.0 + 2.0 * vly_weights_vary(pair) + 1.0 * vly_delays_vary(pair);
         each += pair->plasticity ? 4.0 : 0.0; /* at burst 0 */
         size->synapses += n;
         size->exact = size->exact && check_pair_exact(pair);

@@ -40,6 +40,9 @@
  *        net with them only to a backend with VLY_BACKEND_RANKS
  *   1.9  vly_backend.prepare in place of a reserved pointer, which is NULL in
  *        older plugins
+ *   1.10 vly_projection_desc.one_weight in place of a reserved word; weight may
+ *        be NULL. A host gives a plugin that was built with an older minor
+ *        every weight
  */
 #ifndef VOLLEY_PLUGIN_H
 #define VOLLEY_PLUGIN_H
@@ -57,7 +60,7 @@ extern "C" {
 #endif
 
 #define VLY_ABI_MAJOR 1u
-#define VLY_ABI_MINOR 9u
+#define VLY_ABI_MINOR 10u
 /* version word: major in the high half, minor in the low half */
 #define VLY_ABI_VERSION (VLY_ABI_MAJOR << 16 | VLY_ABI_MINOR)
 
@@ -468,7 +471,9 @@ typedef struct vly_projection_desc {
     const uint64_t *row;    /* [n_neurons of the source area + 1], row[0] = 0 */
     const uint32_t *target; /* [row[n]] global neuron ids */
     const int16_t *weight;  /* [row[n]] in units of the target port's 2^-q,
-                               times 2^shift */
+                               times 2^shift. 1.10: NULL, never if the
+                               projection learns: all are one_weight. Ranks may
+                               differ in that. */
     const uint8_t *delay;   /* [row[n]] bursts added to base_delay; NULL: 0 */
     uint32_t base_delay;    /* bursts, at least 1 */
     uint32_t delay_max;     /* largest of delay[], 0 if NULL */
@@ -477,7 +482,8 @@ typedef struct vly_projection_desc {
     /* 1.4, valid only if projection_size covers it, otherwise 0: an event adds
      * weight * 2^shift to the port; 0, 6 or 12; 0 at FEAGI targets */
     uint32_t shift;
-    uint32_t reserved; /* 0 */
+    /* 1.10, valid only if weight is NULL, otherwise 0 */
+    int32_t one_weight;
     /* 1.5, valid only if projection_size covers it; NULL unless
      * VLY_PROJECTION_PLASTIC is set; then delay is NULL. */
     const vly_learning_desc *learning;
@@ -495,6 +501,13 @@ VLY_SEAL(vly_projection_desc, 88);
 /* The shifts are multiples of this one. */
 #define VLY_SHIFT_STEP 6u
 #define VLY_SHIFT_MAX 12u
+
+/* The weight of synapse i, in the units of weight. */
+static inline int32_t vly_weight_at(const vly_projection_desc *projection,
+                                    uint64_t i)
+{
+    return projection->weight ? projection->weight[i] : projection->one_weight;
+}
 
 enum {
     VLY_STIMULUS_ALWAYS = 1u, /* k = 0 is an event too (normal, not poisson) */
