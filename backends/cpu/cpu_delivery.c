@@ -7,7 +7,6 @@
 
 #include "cpu_learning.h"
 #include "cpu_net.h"
-#include "cpu_one_weight.h"
 #include "cpu_prefetch.h"
 #include "cpu_short_term.h"
 
@@ -88,6 +87,20 @@ out:
 
 /* ---- rows -------------------------------------------------------------- */
 
+/* Where the events of one projection go in one burst. */
+typedef struct destination {
+    uint32_t *const *slot; /* [delay] inputs */
+    uint8_t *const *mark;  /* [delay] */
+    uint64_t block_offset;
+    uint64_t stride; /* between the ports */
+    uint32_t first;
+    uint32_t port;      /* 0 if by_sign */
+    uint32_t by_sign;   /* a weight below 0 goes to the next port */
+    uint32_t delay_min; /* events of a smaller delay have been delivered */
+    uint32_t shift;     /* of the weights */
+    uint32_t sign;      /* of short-term plasticity: 0, or ~0 to take away */
+} destination;
+
 vly_cpu_range vly_cpu_row_part(const vly_cpu_projection *projection, uint32_t k,
                                uint32_t part)
 {
@@ -110,75 +123,79 @@ INLINE void prefetch_range(const vly_projection_desc *desc, vly_cpu_range range)
     if (n == 0)
         return;
     vly_cpu_prefetch(desc->target + range.begin, n, sizeof(uint32_t));
-    vly_cpu_prefetch(desc->weight + range.begin, n, sizeof(int16_t));
+    if (desc->weight)
+        vly_cpu_prefetch(desc->weight + range.begin, n, sizeof(int16_t));
     if (desc->delay) {
         PREFETCH(desc->delay + range.begin);
         PREFETCH(desc->delay + range.begin + n - 1);
     }
 }
 
-/* The events of one row. gained, delayed and any are constants where it is
+/* The events of one row. gained, delayed, any and one are constants where it is
  * called; gained: 1 the weight times the gain, 2 short-term plasticity; any:
- * port by sign, a smallest delay and a shift. */
-INLINE void deliver_row(const vly_projection_desc *desc,
-                        const vly_cpu_destination *to, vly_cpu_range range,
-                        uint32_t gain, int gained, int delayed, int any)
+ * port by sign, a smallest delay and a shift; one: all weights are one, so that
+ * the compiler takes out of the loop what all events add. */
+INLINE void deliver_row(const vly_projection_desc *desc, const destination *at,
+                        vly_cpu_range range, uint32_t gain, int gained,
+                        int delayed, int any, int one)
 {
     const uint32_t *target = desc->target;
     const int16_t *weight = desc->weight;
     const uint8_t *delay = desc->delay;
-    const uint32_t first = to->first;
-    uint32_t *input = to->slot[0] + to->port * to->stride;
-    uint8_t *mark = gained == 1 ? to->mark[0] : NULL;
+    const destination to = *at; /* inputs are no part of it */
+    const int32_t same = desc->one_weight;
+    uint32_t *input = to.slot[0] + to.port * to.stride;
+    uint8_t *mark = gained == 1 ? to.mark[0] : NULL;
     for (uint64_t j = range.begin; j < range.end; j++) {
-        uint32_t i = target[j] - first;
-        uint32_t value = (uint32_t)(int32_t)weight[j];
+        uint32_t i = target[j] - to.first;
+        const int32_t own = one ? same : weight[j];
+        uint32_t value = (uint32_t)own;
         if (gained == 1)
             value *= gain;
         if (gained == 2)
-            value = (uint32_t)vly_short_term_event(weight[j], gain,
-                                                   any ? to->shift : 0);
+            value =
+                (uint32_t)vly_short_term_event(own, gain, any ? to.shift : 0);
         if (gained == 2 && any)
-            value = (value ^ to->sign) - to->sign;
+            value = (value ^ to.sign) - to.sign;
         else if (any)
-            value <<= to->shift;
+            value <<= to.shift;
         if (delayed) {
             uint32_t d = delay[j];
-            if (any && d < to->delay_min)
+            if (any && d < to.delay_min)
                 continue;
-            input = to->slot[d] + to->port * to->stride;
-            mark = gained == 1 ? to->mark[d] : NULL;
+            input = to.slot[d] + to.port * to.stride;
+            mark = gained == 1 ? to.mark[d] : NULL;
         }
-        if (any && to->by_sign)
-            input = (delayed ? to->slot[delay[j]] : to->slot[0]) +
-                    (weight[j] < 0 ? to->stride : 0);
+        if (any && to.by_sign)
+            input = (delayed ? to.slot[delay[j]] : to.slot[0]) +
+                    (own < 0 ? to.stride : 0);
         input[i] += value;
         if (gained == 1) {
             mark[i] = 1;
-            mark[to->block_offset + i / VLY_CPU_SLICE] = 1;
+            mark[to.block_offset + i / VLY_CPU_SLICE] = 1;
         }
     }
 }
 
 INLINE void deliver_batch(const vly_projection_desc *desc,
-                          const vly_cpu_destination *to,
-                          const vly_cpu_range *ranges, const uint32_t *gains,
-                          uint32_t n, int gained, int delayed, int any)
+                          const destination *to, const vly_cpu_range *ranges,
+                          const uint32_t *gains, uint32_t n, int gained,
+                          int delayed, int any, int one)
 {
     for (uint32_t i = 0; i < n && i < VLY_CPU_AHEAD; i++)
         prefetch_range(desc, ranges[i]);
     for (uint32_t i = 0; i < n; i++) {
         if (i + VLY_CPU_AHEAD < n)
             prefetch_range(desc, ranges[i + VLY_CPU_AHEAD]);
-        deliver_row(desc, to, ranges[i], gains[i], gained, delayed, any);
+        deliver_row(desc, to, ranges[i], gains[i], gained, delayed, any, one);
     }
 }
 
-/* Delivers spikes ids[n] of the projection's source area. */
-static void deliver_spikes(const vly_cpu_projection *projection, uint32_t part,
-                           const vly_cpu_destination *to, uint32_t source_first,
+/* Delivers spikes ids[n] of the projection's source area. one: a constant. */
+INLINE void deliver_spikes(const vly_cpu_projection *projection, uint32_t part,
+                           const destination *to, uint32_t source_first,
                            const uint32_t *ids, const uint32_t *gains,
-                           uint32_t n)
+                           uint32_t n, int one)
 {
     const vly_projection_desc *desc = projection->desc;
     int gained = (desc->flags & VLY_PROJECTION_GAIN) != 0;
@@ -192,23 +209,23 @@ static void deliver_spikes(const vly_cpu_projection *projection, uint32_t part,
                 vly_cpu_row_part(projection, ids[at + i] - source_first, part);
         const uint32_t *g = gains + at;
         if (projection->short_term && any)
-            deliver_batch(desc, to, ranges, g, m, 2, delayed, 1);
+            deliver_batch(desc, to, ranges, g, m, 2, delayed, 1, one);
         else if (projection->short_term && delayed)
-            deliver_batch(desc, to, ranges, g, m, 2, 1, 0);
+            deliver_batch(desc, to, ranges, g, m, 2, 1, 0, one);
         else if (projection->short_term)
-            deliver_batch(desc, to, ranges, g, m, 2, 0, 0);
+            deliver_batch(desc, to, ranges, g, m, 2, 0, 0, one);
         else if (any && gained)
-            deliver_batch(desc, to, ranges, g, m, 1, delayed, 1);
+            deliver_batch(desc, to, ranges, g, m, 1, delayed, 1, one);
         else if (any)
-            deliver_batch(desc, to, ranges, g, m, 0, delayed, 1);
+            deliver_batch(desc, to, ranges, g, m, 0, delayed, 1, one);
         else if (gained && delayed)
-            deliver_batch(desc, to, ranges, g, m, 1, 1, 0);
+            deliver_batch(desc, to, ranges, g, m, 1, 1, 0, one);
         else if (gained)
-            deliver_batch(desc, to, ranges, g, m, 1, 0, 0);
+            deliver_batch(desc, to, ranges, g, m, 1, 0, 0, one);
         else if (delayed)
-            deliver_batch(desc, to, ranges, g, m, 0, 1, 0);
+            deliver_batch(desc, to, ranges, g, m, 0, 1, 0, one);
         else
-            deliver_batch(desc, to, ranges, g, m, 0, 0, 0);
+            deliver_batch(desc, to, ranges, g, m, 0, 0, 0, one);
     }
 }
 
@@ -229,7 +246,7 @@ static void deliver_set(const vly_backend_net *net,
     if (n == 0)
         return;
     const bool by_sign = vly_common_by_sign(net->desc, desc);
-    const vly_cpu_destination to = {
+    const destination to = {
         .slot = (uint32_t *const *)target->slot + slot,
         .mark = target->mark ? (uint8_t *const *)target->mark + slot : NULL,
         .block_offset = target->block_offset,
@@ -244,9 +261,13 @@ static void deliver_set(const vly_backend_net *net,
     gains = projection->short_term
                 ? projection->short_term->gain[net->burst & 1]
                 : gains + from;
-    (desc->weight ? deliver_spikes : vly_cpu_one_weight_deliver)(
-        projection, thread->index - projection->first_slice, &to, source->first,
-        ids + from, gains, n);
+    const uint32_t part = thread->index - projection->first_slice;
+    if (desc->weight)
+        deliver_spikes(projection, part, &to, source->first, ids + from, gains,
+                       n, 0);
+    else
+        deliver_spikes(projection, part, &to, source->first, ids + from, gains,
+                       n, 1);
 }
 
 static bool has_slice(const vly_cpu_thread *thread,

@@ -171,20 +171,6 @@ typedef struct vly_cpu_range {
     uint64_t end;
 } vly_cpu_range;
 
-/* Where the events of one projection go in one burst. */
-typedef struct vly_cpu_destination {
-    uint32_t *const *slot; /* [delay] inputs */
-    uint8_t *const *mark;  /* [delay] */
-    uint64_t block_offset;
-    uint64_t stride; /* between the ports */
-    uint32_t first;
-    uint32_t port;      /* 0 if by_sign */
-    uint32_t by_sign;   /* a weight below 0 goes to the next port */
-    uint32_t delay_min; /* events of a smaller delay have been delivered */
-    uint32_t shift;     /* of the weights */
-    uint32_t sign;      /* of short-term plasticity: 0, or ~0 to take away */
-} vly_cpu_destination;
-
 /* The synapses of row k that target one slice: part 0 is that of thread
  * projection->first_slice. */
 vly_cpu_range vly_cpu_row_part(const vly_cpu_projection *projection, uint32_t k,

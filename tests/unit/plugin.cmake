@@ -54,7 +54,7 @@ vly_old_plugin(8
 vly_old_plugin(9
     4e90771d38bbdd6fce5b960add13d0aede3f778fe4854ab481a3ddae44bf20ed)
 vly_old_plugin(10
-    b498125ff4ab91bc3c84bde4467afbaea6bc912de44bf5e7fb00aa9cb1746587)
+    d28d51229f7f9341e44650f31a15834b899ee97d341578cb50f2b8c76da87dcd)
 # every minor up to the one of today has its plugin
 file(STRINGS ${CMAKE_SOURCE_DIR}/core/include/volley/plugin.h minor
      REGEX "^#define VLY_ABI_MINOR")

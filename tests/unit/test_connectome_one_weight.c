@@ -164,8 +164,8 @@ static unsigned char *saved(const vly_connectome *c, size_t *n)
     return bytes;
 }
 
-/* A file has every weight, whether the connectome has them or not; who reads
- * it leaves them out again. */
+/* The saved file holds the weight of each synapse, also of a map that keeps
+ * only one weight in memory. Loading the file keeps only one again. */
 static void assert_file(const one_case *at)
 {
     vly_connectome *none = built(at->text);

@@ -471,9 +471,10 @@ typedef struct vly_projection_desc {
     const uint64_t *row;    /* [n_neurons of the source area + 1], row[0] = 0 */
     const uint32_t *target; /* [row[n]] global neuron ids */
     const int16_t *weight;  /* [row[n]] in units of the target port's 2^-q,
-                               times 2^shift. 1.10: NULL, never if the
-                               projection learns: all are one_weight. Ranks may
-                               differ in that. */
+                               times 2^shift. 1.10: may be NULL if the
+                               projection does not learn; then each weight is
+                               one_weight. It may be NULL on one rank and not
+                               on another. */
     const uint8_t *delay;   /* [row[n]] bursts added to base_delay; NULL: 0 */
     uint32_t base_delay;    /* bursts, at least 1 */
     uint32_t delay_max;     /* largest of delay[], 0 if NULL */
