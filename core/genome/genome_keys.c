@@ -24,7 +24,9 @@ const vly_key vly_keys_top[] = {
     {"area", VLY_FORM_NAMED, "neurons of one model; at most 4096"},
     {"map", VLY_FORM_LIST, "synapses between areas"},
     {"stimulus", VLY_FORM_LIST, "input without synapses"},
-    {"record", VLY_FORM_LIST, "what a run writes down; in no hash, but input"},
+    {"record", VLY_FORM_LIST,
+     "what a run writes down; of it only which areas record input is in the "
+     "hash"},
     {"morphology", VLY_FORM_NAMED, "vectors by name, for several maps"},
     {"plasticity", VLY_FORM_NAMED, "how synapses learn, for several maps"},
     {"memory", VLY_FORM_NAMED, "areas that remember patterns, by name"},

@@ -4,6 +4,7 @@
  * it, and random stimuli are drawn where they are used, so the sum is made in
  * the step itself; a built-in model becomes the text that a user would write.
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "base/memory.h"
@@ -25,8 +26,12 @@ static const char *sentence_of(const vly_error *error, const char *name)
 {
     const size_t n = strlen(name);
     const char *at = error->message;
-    return strncmp(at, name, n) == 0 ? at + n + strspn(at + n, ":0123456789 ")
-                                     : at;
+    int place = 0;
+    if (strncmp(at, name, n) != 0)
+        return at;
+    if (sscanf(at + n, ":%*u:%*u: %n", &place) != 0 || place == 0)
+        (void)sscanf(at + n, ": %n", &place);
+    return at + n + place;
 }
 
 static vly_status make(vly_reader *reader, const vly_toml_node *node,
@@ -75,9 +80,9 @@ vly_status vly_record_models(vly_reader *reader, const vly_toml_node *node,
     if (n > 0)
         status = vly_reader_note(
             reader, node,
-            "input is recorded: area %s%s runs %s as a [neuron] with sums: the "
-            "same spikes, on a CPU in 2 to 4 times the time",
-            first->name, n > 1 ? ", as others," : "", first->model->id);
+            "input is recorded: area %s%s runs as a [neuron] with sums (%s "
+            "here): the same spikes, more time",
+            first->name, n > 1 ? ", like others," : "", first->model->id);
 out:
     return status;
 }

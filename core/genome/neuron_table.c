@@ -397,7 +397,7 @@ static void put_node(text *to, const vly_toml_node *node)
         put(to, node->kind == VLY_TOML_TABLE ? "}" : "]", 1);
         return;
     case VLY_TOML_BOOL:
-        put(to, node->u.boolean ? "true" : "false", node->u.boolean ? 4 : 5);
+        put(to, "true", 4); /* the other is left out */
         return;
     default: /* numbers: other kinds were refused */
         vly_toml_print_number(node->kind == VLY_TOML_INTEGER
@@ -417,9 +417,11 @@ char *vly_table_text(const char *kind, const vly_toml_node *node)
     put_string(&to, node->key);
     put(&to, "]\n", 2);
     for (uint32_t i = 0; i < node->n_children; i++) {
-        put_string(&to, node->u.children[i].key);
-        put(&to, " = ", 3);
         const vly_toml_node *child = &node->u.children[i];
+        if (child->kind == VLY_TOML_BOOL && !child->u.boolean)
+            continue; /* record_input = false is the default */
+        put_string(&to, child->key);
+        put(&to, " = ", 3);
         if (child->kind != VLY_TOML_STRING || !put_lines(&to, child->u.string))
             put_node(&to, child);
         put(&to, "\n", 1);

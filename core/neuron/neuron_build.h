@@ -207,11 +207,19 @@ typedef struct vly_twin {
 } vly_twin;
 
 bool vly_neuron_residuals(vly_neuron_model *model);
+/* Adds a field of a pair, in [-most, most]; text is NULL for the second one,
+ * what single precision does not hold of the first. False: it was refused. */
+bool vly_neuron_twin_field(vly_neuron_model *model, const char *name,
+                           const char *unit, const char *text, float most);
 vly_twin vly_emit_pair_add(vly_emitter *emitter, vly_twin x, vly_twin add);
 vly_twin vly_emit_pair_select(vly_emitter *emitter, uint32_t truth, vly_twin a,
                               vly_twin b);
 /* Of a row of the exact system in a step. */
 vly_twin vly_emit_change(vly_emitter *emitter, uint32_t row, bool held);
+/* The low part of a value as it is stored beside the high one: beyond the range
+ * of `high` that is stored as the bound, with nothing beside. */
+uint32_t vly_emit_low_store(vly_emitter *emitter, const vly_neuron_field *high,
+                            const vly_neuron_field *low, vly_twin value);
 /* Stores the residual; value: the variable before it is stored. */
 void vly_emit_residual_store(vly_emitter *emitter, uint32_t state,
                              uint32_t value);

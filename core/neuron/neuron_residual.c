@@ -24,27 +24,35 @@ static uint32_t op(vly_emitter *e, vly_program_code code, uint32_t a,
 
 /* ---- fields ------------------------------------------------------------- */
 
+bool vly_neuron_twin_field(vly_neuron_model *model, const char *name,
+                           const char *unit, const char *text, float most)
+{
+    const char *copy = vly_arena_text(&model->arena, name, strlen(name));
+    const char *key = copy ? vly_neuron_key(model, copy, unit) : NULL;
+    if (!key)
+        return false;
+    /* only the first field of a pair is reported at its bound */
+    model->fields[model->n_fields++] = (vly_neuron_field){
+        .key = key,
+        .name = copy,
+        .unit = unit,
+        .text = text ? text : "what single precision does not hold",
+        .type = VLY_TYPE_F32,
+        .lo = -most,
+        .hi = most,
+        .declared = !text};
+    return true;
+}
+
 static bool add_field(vly_neuron_model *model, uint32_t state)
 {
     const vly_neuron_field *of = &model->fields[state];
     char name[64];
-    int n = snprintf(name, sizeof name, "%s_residual", of->name);
+    (void)snprintf(name, sizeof name, "%s_residual", of->name);
     float most = of->hi > -of->lo ? of->hi : -of->lo;
-    const char *copy = vly_arena_text(&model->arena, name, (size_t)n);
-    const char *key = copy ? vly_neuron_key(model, copy, of->unit) : NULL;
-    if (!key)
-        return false;
     model->states[state].residual = model->n_fields;
-    model->fields[model->n_fields++] =
-        (vly_neuron_field){.key = key,
-                           .name = copy,
-                           .unit = of->unit,
-                           .text = "what single precision does not hold",
-                           .type = VLY_TYPE_F32,
-                           .lo = -most * RESIDUAL_SHARE,
-                           .hi = most * RESIDUAL_SHARE,
-                           .declared = true};
-    return true;
+    return vly_neuron_twin_field(model, name, of->unit, NULL,
+                                 most * RESIDUAL_SHARE);
 }
 
 bool vly_neuron_residuals(vly_neuron_model *model)
@@ -160,20 +168,24 @@ vly_twin vly_emit_change(vly_emitter *e, uint32_t row, bool held)
     return sum;
 }
 
-/* Beyond its range a variable is stored as the bound, with nothing beside. */
+uint32_t vly_emit_low_store(vly_emitter *e, const vly_neuron_field *high,
+                            const vly_neuron_field *of, vly_twin value)
+{
+    uint32_t lo = vly_emit_number(e, high->lo);
+    uint32_t hi = vly_emit_number(e, high->hi);
+    uint32_t above = op(e, VLY_PROGRAM_AT_MOST, lo, value.high);
+    uint32_t below = op(e, VLY_PROGRAM_AT_MOST, value.high, hi);
+    uint32_t within = op(e, VLY_PROGRAM_AND, above, below);
+    uint32_t low =
+        vly_emit_select(e, within, value.low, vly_emit_number(e, 0.0f));
+    return vly_emit_op(e, VLY_PROGRAM_STORE, low, vly_float_bits(of->lo),
+                       vly_float_bits(of->hi));
+}
+
 void vly_emit_residual_store(vly_emitter *e, uint32_t state, uint32_t value)
 {
-    const vly_neuron_field *field = &e->model->fields[state];
-    uint32_t lo = vly_emit_number(e, field->lo);
-    uint32_t hi = vly_emit_number(e, field->hi);
-    uint32_t above = op(e, VLY_PROGRAM_AT_MOST, lo, value);
-    uint32_t below = op(e, VLY_PROGRAM_AT_MOST, value, hi);
-    uint32_t within = op(e, VLY_PROGRAM_AND, above, below);
-    const vly_neuron_field *of =
-        &e->model->fields[e->model->states[state].residual];
-    uint32_t low = vly_emit_select(e, within, e->env->low[state],
-                                   vly_emit_number(e, 0.0f));
-    e->env->low[state] =
-        vly_emit_op(e, VLY_PROGRAM_STORE, low, vly_float_bits(of->lo),
-                    vly_float_bits(of->hi));
+    const vly_neuron_field *fields = e->model->fields;
+    e->env->low[state] = vly_emit_low_store(
+        e, &fields[state], &fields[e->model->states[state].residual],
+        (vly_twin){value, e->env->low[state]});
 }

@@ -12,32 +12,9 @@
 
 #include "base/number.h"
 
-#define SUM_MAX 0x1p40f      /* of the port's unit */
+#define SUM_MAX 0x1p40f      /* pA, nS, ...: the unit of the port's key */
 #define RESIDUAL_MAX 0x1p16f /* half the spacing of floats near SUM_MAX */
 #define N_SUMS (2u * model->n_ports) /* fields */
-
-static bool add_field(vly_neuron_model *model, const char *name, uint32_t port,
-                      bool residual)
-{
-    const vly_neuron_port *of = &model->ports[port];
-    const char *copy = vly_arena_text(&model->arena, name, strlen(name));
-    const char *key = copy ? vly_neuron_key(model, copy, of->unit) : NULL;
-    const float most = residual ? RESIDUAL_MAX : SUM_MAX;
-    if (!key)
-        return false;
-    /* a sum at its bound is reported after a run: not declared */
-    model->fields[model->n_fields++] = (vly_neuron_field){
-        .key = key,
-        .name = copy,
-        .unit = of->unit,
-        .text = residual ? "what single precision does not hold"
-                         : "sum of all that has arrived",
-        .type = VLY_TYPE_F32,
-        .lo = -most,
-        .hi = most,
-        .declared = residual};
-    return true;
-}
 
 bool vly_neuron_sums(vly_neuron_model *model)
 {
@@ -53,14 +30,16 @@ bool vly_neuron_sums(vly_neuron_model *model)
     model->first_sum = model->n_fields;
     for (uint32_t port = 0; port < model->n_ports; port++) {
         const char *of = model->ports[port].name;
+        const char *unit = model->ports[port].unit;
         const bool one = model->n_ports == 1;
         (void)snprintf(name, sizeof name, "input%s%s", one ? "" : "_",
                        one ? "" : of);
-        if (!add_field(model, name, port, false))
+        if (!vly_neuron_twin_field(model, name, unit,
+                                   "sum of all that has arrived", SUM_MAX))
             return false;
         (void)snprintf(name, sizeof name, "input_%s%sresidual", one ? "" : of,
                        one ? "" : "_");
-        if (!add_field(model, name, port, true))
+        if (!vly_neuron_twin_field(model, name, unit, NULL, RESIDUAL_MAX))
             return false;
     }
     return true;
@@ -76,11 +55,10 @@ void vly_emit_sums(vly_emitter *e)
         const uint32_t in = vly_emit_op(e, VLY_PROGRAM_INPUT, port, 0, 0);
         const vly_twin sum = vly_emit_pair_add(e, (vly_twin){high, low},
                                                (vly_twin){in, VLY_NO_VALUE});
-        /* the residual needs no bounds: it is at most half the spacing at the
-         * sum, and a multiple of the port's unit, never tiny */
         model->outs[field] =
             vly_emit_op(e, VLY_PROGRAM_STORE, sum.high,
                         vly_float_bits(-SUM_MAX), vly_float_bits(SUM_MAX));
-        model->outs[field + 1] = sum.low;
+        model->outs[field + 1] = vly_emit_low_store(
+            e, &model->fields[field], &model->fields[field + 1], sum);
     }
 }

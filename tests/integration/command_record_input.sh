@@ -202,5 +202,5 @@ holds [ "$(cut -d, -f5 own.1.input_third.csv | paste -sd' ')" \
 expect 0 check own.toml
 holds sh -c '! grep -q "input is recorded" err'
 expect 2 run own.toml --quiet --bursts 12 --backend cpu:1 --record -
-says "--record -: inputs of [[record]] go to files beside the spikes"
+says "--record -: input of [[record]] go to files beside the spikes"
 done_checks

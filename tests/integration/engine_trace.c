@@ -232,6 +232,7 @@ int trace_second(const char *path, uint64_t n_bursts, trace *out)
     result.bursts = out->bursts;
     if (second_run(&file, n_bursts, &result))
         goto out;
+    out->n_sums = result.n_sums;
     out->spikes = result.spikes;
     out->events = result.events;
     out->digest = result.digest;

@@ -15,6 +15,7 @@ typedef struct trace {
     uint64_t *bursts; /* [n_bursts] digests; owned */
     uint64_t spikes;
     uint64_t events;
+    uint32_t n_sums;    /* of input, by the second simulator; else 0 */
     uint64_t exchanges; /* of spikes and state between ranks; else 0 */
     bool parted;        /* ranks had parts of the connectome */
     uint64_t digest;

@@ -186,7 +186,8 @@ static bool build(candidate *c, vly_error *error)
            digest_parts_check(c->connectome, c->path, c->seed, name);
 }
 
-/* A record of input changes no spike. */
+/* A record of input changes no spike, and the second simulator has added up
+ * what arrived. */
 static bool check_record(const candidate *c, vly_registry *registry,
                          const trace *recorded, vly_error *error)
 {
@@ -197,6 +198,13 @@ static bool check_record(const candidate *c, vly_registry *registry,
     char name[512];
     if (!record)
         return true;
+    if (recorded->n_sums == 0) {
+        fprintf(stderr,
+                "random genome %" PRIu64 ": input is recorded, and no sum of "
+                "it was compared\n",
+                c->seed);
+        return false;
+    }
     snprintf(name, sizeof name, "%.400s/random.toml", own_folder);
     vly_status status = vly_genome_parse(c->text, (size_t)(record - c->text),
                                          name, NULL, 0, &genome, error);

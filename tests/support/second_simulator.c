@@ -624,8 +624,11 @@ int second_run(second_file *file, uint64_t n_bursts, second_result *result)
     }
     free(w.pending);
     int wrong = 0;
-    for (uint32_t a = 0; a < file->n_areas; a++)
+    result->n_sums = 0;
+    for (uint32_t a = 0; a < file->n_areas; a++) {
+        result->n_sums += file->areas[a].arrived != NULL;
         wrong |= second_check_sums(&file->areas[a]);
+    }
     result->digest = digest;
     result->state_digest = state_digest(file) +
                            second_learnings_digest(file, n_bursts) +

@@ -163,6 +163,7 @@ typedef struct second_result {
     uint64_t events;
     uint64_t digest;
     uint64_t state_digest;
+    uint32_t n_sums;  /* areas whose input was added up here, and compared */
     uint64_t *bursts; /* [n_bursts] burst digests; NULL: not wanted */
     double distance;  /* of weights that learn to doubles, share of w_max, and
                        * of gains of short-term plasticity */

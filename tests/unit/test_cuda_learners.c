@@ -30,7 +30,7 @@
     "[[stimulus]]\nkind = \"poisson\"\nto = \"S\"\nrate_hz = 900\n"            \
     "weight_mv = 25\nstart_ms = 170\n"
 
-/* The built-in model as a user writes it (own_models.toml), in all areas or
+/* The built-in model as a user writes it (written_model.c), in all areas or
  * beside the built-in one. */
 #define LIF                                                                    \
     "[neuron.own]\nparam = { c_m = \"250 pF\", tau_m = \"10 ms\", "            \

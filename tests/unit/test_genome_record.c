@@ -227,6 +227,7 @@ static void input(void **state)
             "state = { v = \"0 mV\" }\neq = \"v' = -v/(5 ms)\"\n"
             "on.p = \"v += in*(1 GOhm)\"\non.one = \"v += in*(1 mV)\"\n"
             "on.w = \"v += in\"\nspike = \"v >= 1 mV\"\nreset = \"v = 0 mV\"\n"
+            "record_input = false\n"
             "[area.F]\nmodel = \"own\"\nneurons = 3\n"
             "[area.G]\nmodel = \"own\"\nneurons = 3\n"
             "[[record]]\nwhat = \"fields\"\nfrom = \"A\"\nfields = \"*\"\n"

@@ -335,6 +335,35 @@ static void input(void **state)
     check_drive(DRIVEN("input = \"i_x\"\n"), 0.025, 25);
 }
 
+/* A sum and its residual have what one float has not; beyond the bound of the
+ * sum nothing is left beside it. */
+static void sums(void **state)
+{
+    neuron n;
+    (void)state;
+    neuron_make(&n,
+                "[neuron.n]\nport = { ex = \"pA\" }\nstate = { v = \"0 mV\" }\n"
+                "eq = \"v' = -v/(10 ms)\"\non.ex = \"v += in*(1 GOhm)\"\n"
+                "spike = \"v >= 10 mV\"\nreset = \"v = 0 mV\"\n"
+                "record_input = true\n",
+                1);
+    n.in[0] = 1;
+    neuron_burst(&n);
+    n.in[0] = 0x1p-30f;
+    neuron_burst(&n);
+    assert_true(neuron_field(&n, "input") == 1.0f);
+    assert_true(neuron_field(&n, "input_residual") == 0x1p-30f);
+    for (int k = 1; k <= 3; k++) {
+        n.in[0] = 0x1p39f;
+        neuron_burst(&n);
+        const float high = neuron_field(&n, "input");
+        const float low = neuron_field(&n, "input_residual");
+        assert_true(high == (k == 1 ? 0x1p39f : 0x1p40f));
+        assert_true(low == (k == 3 ? 0.0f : 1.0f));
+    }
+    neuron_free(&n);
+}
+
 /* A draw for each uniform( ) that is written, by the model's name and its
  * place among them. */
 static uint32_t streams(const neuron *n, uint32_t out[16])
@@ -451,11 +480,17 @@ static void normal(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(every_operation), cmocka_unit_test(stores),
-    cmocka_unit_test(parts_in_order),  cmocka_unit_test(rises),
-    cmocka_unit_test(refractory),      cmocka_unit_test(held_system),
-    cmocka_unit_test(input),           cmocka_unit_test(notes),
-    cmocka_unit_test(hashes),          cmocka_unit_test(draws),
+    cmocka_unit_test(every_operation),
+    cmocka_unit_test(stores),
+    cmocka_unit_test(parts_in_order),
+    cmocka_unit_test(rises),
+    cmocka_unit_test(refractory),
+    cmocka_unit_test(held_system),
+    cmocka_unit_test(input),
+    cmocka_unit_test(notes),
+    cmocka_unit_test(sums),
+    cmocka_unit_test(hashes),
+    cmocka_unit_test(draws),
     cmocka_unit_test(normal),
 };
 VLY_TEST_MAIN(tests)

@@ -20,6 +20,11 @@ uint64_t run_counts_first(uint64_t start, uint64_t interval, uint64_t burst)
     return behind == 0 ? burst : burst - behind + interval;
 }
 
+bool run_counts_open(uint64_t stop, uint64_t interval, uint64_t begin)
+{
+    return stop >= interval && begin <= stop - interval;
+}
+
 static void copy(uint64_t *to, const uint64_t *from, const run_counts *counts)
 {
     if (counts->n > 0)

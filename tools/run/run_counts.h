@@ -22,6 +22,8 @@ typedef struct run_counts {
 /* The begin of the first interval from this burst on: one that has begun before
  * it, in a run that did not record it, is left out. */
 uint64_t run_counts_first(uint64_t start, uint64_t interval, uint64_t burst);
+/* Whether the interval from `begin` on ends before `stop`, so is recorded. */
+bool run_counts_open(uint64_t stop, uint64_t interval, uint64_t begin);
 /* n words. *continues: they are those of the checkpoint whose recording the run
  * continues, otherwise 0.
  * Errors  E_NOMEM; E_PARSE the checkpoint has another number of them */

@@ -44,10 +44,8 @@ vly_status run_inputs_init(run_job *job, vly_error *error)
         most = n > most ? n : most;
     }
     inputs->high = vly_malloc(most, sizeof *inputs->high);
-    inputs->low = vly_malloc(most, sizeof *inputs->low);
-    inputs->words = vly_malloc(most, sizeof *inputs->words);
-    if (!inputs->high || !inputs->low || !inputs->words)
-        return vly_fail_nomem(error, most * 2 * sizeof *inputs->high,
+    if (!inputs->high)
+        return vly_fail_nomem(error, most * sizeof *inputs->high,
                               "sums of input");
     return VLY_OK;
 }
@@ -56,30 +54,29 @@ void run_inputs_deinit(run_inputs *inputs)
 {
     vly_free(inputs->inputs);
     vly_free(inputs->high);
-    vly_free(inputs->low);
-    vly_free(inputs->words);
     *inputs = (run_inputs){0};
 }
 
 /* ---- sums ---------------------------------------------------------------- */
 
-/* Into high: both parts have 24 bits and are multiples of the port's unit, so
- * their sum in double is exact. */
+/* Into high. Both parts are multiples of the smallest weight of the port
+ * (2^-q), so their sum in double is exact up to 2^53 of these. */
 static vly_status read_sums(run_job *job, const run_input *input,
                             vly_error *error)
 {
     const run_inputs *inputs = of(job);
     const vly_record *record = input->record;
+    double *low =
+        run_output_state(job)->sample.values; /* free between samples */
     const vly_model_info *model = job->build.genome->areas[record->area].model;
     vly_status status = VLY_OK;
     VLY_TRY(run_sample_read(job, input->report,
                             model->fields[record->field].name, inputs->high,
                             error));
     VLY_TRY(run_sample_read(job, input->report,
-                            model->fields[record->field + 1].name, inputs->low,
-                            error));
+                            model->fields[record->field + 1].name, low, error));
     for (uint32_t i = 0; i < input->n_neurons; i++)
-        inputs->high[i] += inputs->low[i];
+        inputs->high[i] += low[i];
 out:
     return status;
 }
@@ -89,13 +86,15 @@ static void keep_sums(const run_inputs *inputs, const run_input *input)
     memcpy(input->sums, inputs->high, input->n_neurons * sizeof *input->sums);
 }
 
-static void fill_words(const run_inputs *inputs, const run_input *input)
+static void fill_words(const run_job *job, const run_input *input)
 {
+    const run_inputs *inputs = of(job);
+    uint32_t *words = run_output_state(job)->sample.words;
     for (uint32_t i = 0; i < input->n_neurons; i++) {
         double before = 0;
         memcpy(&before, &input->sums[i], sizeof before);
         const float arrived = (float)(inputs->high[i] - before);
-        memcpy(&inputs->words[i], &arrived, sizeof arrived);
+        memcpy(&words[i], &arrived, sizeof arrived);
     }
 }
 
@@ -125,14 +124,6 @@ out:
 
 /* ---- intervals ----------------------------------------------------------- */
 
-/* Whether the open interval is to be recorded at all. */
-static bool is_open(const run_input *input)
-{
-    const vly_record *record = input->record;
-    return record->stop >= record->interval &&
-           *input->begin <= record->stop - record->interval;
-}
-
 uint64_t run_inputs_due(const run_inputs *inputs, uint64_t burst)
 {
     uint64_t due = UINT64_MAX;
@@ -141,7 +132,9 @@ uint64_t run_inputs_due(const run_inputs *inputs, uint64_t burst)
         const uint64_t begin = *input->begin;
         const uint64_t next =
             begin > burst ? begin : begin + input->record->interval;
-        if (is_open(input) && next < due)
+        if (run_counts_open(input->record->stop, input->record->interval,
+                            *input->begin) &&
+            next < due)
             due = next;
     }
     return due;
@@ -153,28 +146,26 @@ static vly_status look(run_job *job, run_input *input, uint64_t burst,
     const run_inputs *inputs = of(job);
     const uint64_t end = *input->begin + input->record->interval;
     vly_status status = VLY_OK;
-    if (!is_open(input) || (burst != *input->begin && burst != end))
+    if (!run_counts_open(input->record->stop, input->record->interval,
+                         *input->begin) ||
+        (burst != *input->begin && burst != end))
         return VLY_OK;
     VLY_TRY(read_sums(job, input, error));
-    *taken = true;
     if (burst == end) {
-        fill_words(inputs, input);
+        *taken = true; /* a begin can be read again */
+        fill_words(job, input);
         *input->begin = end;
-        VLY_TRY(run_record_frame(run_output_state(job)->record, end,
-                                 input->report, inputs->words, input->n_neurons,
-                                 error));
+        VLY_TRY(run_record_frame(
+            run_output_state(job)->record, end, input->report,
+            run_output_state(job)->sample.words, input->n_neurons, error));
     }
     keep_sums(inputs, input);
 out:
     return status;
 }
 
-vly_status run_inputs_look(run_job *job, uint64_t burst, uint32_t report,
+vly_status run_inputs_look(run_job *job, uint64_t burst, uint32_t number,
                            bool *taken, vly_error *error)
 {
-    const run_inputs *inputs = of(job);
-    for (uint32_t i = 0; i < inputs->n; i++)
-        if (inputs->inputs[i].report == report)
-            return look(job, &inputs->inputs[i], burst, taken, error);
-    return VLY_OK;
+    return look(job, &of(job)->inputs[number], burst, taken, error);
 }

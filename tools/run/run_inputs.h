@@ -28,8 +28,6 @@ typedef struct run_inputs {
     uint32_t n;
     uint64_t n_state; /* words of run_counts: begins, then the sums of each */
     double *high;     /* of the largest report */
-    double *low;
-    uint32_t *words;
 } run_inputs;
 
 /* For these reports of the job, which are in the state of its part.
@@ -43,10 +41,10 @@ vly_status run_inputs_place(struct run_job *job, uint64_t *state,
                             bool continues, vly_error *error);
 /* The burst of the next sum to be read after `burst`; UINT64_MAX: none. */
 uint64_t run_inputs_due(const run_inputs *inputs, uint64_t burst);
-/* Reads the sums that are due of one report, and records the interval that has
- * ended. *taken: something was read.
+/* Reads the sums that are due of input `number`, in the order of reports, and
+ * records the interval that has ended. *taken: one was recorded.
  * Errors  those of vly_net_read and of writing */
-vly_status run_inputs_look(struct run_job *job, uint64_t burst, uint32_t report,
+vly_status run_inputs_look(struct run_job *job, uint64_t burst, uint32_t number,
                            bool *taken, vly_error *error);
 
 #endif

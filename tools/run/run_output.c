@@ -135,7 +135,7 @@ vly_status run_output_choose(run_job *job, vly_error *error)
                         "--record -: %s of [[record]] go to files beside "
                         "the spikes, wanted a file, or --record-format stream",
                         rates   ? "rates"
-                        : input ? "inputs"
+                        : input ? "input"
                                 : "fields");
     if (output->format == VLY_EXPORT_NONE && is_terminal(output->path))
         return vly_fail(error, VLY_E_INVALID,

@@ -118,14 +118,6 @@ static void fill_words(const run_rates *rates, const run_rate *rate)
     }
 }
 
-/* Whether the open interval of a rate is to be recorded at all. */
-static bool is_open(const run_rate *rate)
-{
-    const vly_record *record = rate->record;
-    return record->stop >= record->interval &&
-           *rate->begin <= record->stop - record->interval;
-}
-
 static vly_status finish(run_job *job, run_rate *rate, uint64_t done,
                          vly_error *error)
 {
@@ -133,7 +125,8 @@ static vly_status finish(run_job *job, run_rate *rate, uint64_t done,
     const uint64_t interval = rate->record->interval;
     vly_status status = VLY_OK;
     while (done >= *rate->begin && done - *rate->begin >= interval &&
-           is_open(rate)) {
+           run_counts_open(rate->record->stop, rate->record->interval,
+                           *rate->begin)) {
         fill_words(rates, rate);
         VLY_TRY(run_record_frame(run_output_state(job)->record,
                                  *rate->begin + interval, rate->report,
@@ -201,7 +194,9 @@ vly_status run_rates_burst(run_job *job, uint64_t burst, const uint32_t *ids,
     VLY_TRY(run_rates_look(job, burst, UINT32_MAX, error));
     for (uint32_t i = 0; i < rates->n && n_ids > 0; i++) {
         run_rate *rate = &rates->rates[i];
-        if (burst < *rate->begin || !is_open(rate))
+        if (burst < *rate->begin ||
+            !run_counts_open(rate->record->stop, rate->record->interval,
+                             *rate->begin))
             continue;
         const uint32_t at = place_of(ids, n_ids, rate->first);
         const uint32_t end =

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Samples of fields, and the reports of rates (run_rates.c) and input
- * (run_inputs.c). A sample of burst
- * n is the state when n bursts are done, n an offset and a multiple of the
- * interval, within the window of its
- * [[record]]: so which bursts have one does not depend on where a run was
- * stopped and resumed.
+ * Samples of fields, and the reports of rates (run_rates.c) and of input
+ * (run_inputs.c). A sample of burst n is the state when n bursts are done, n an
+ * offset and a multiple of the interval, within the window of its [[record]]:
+ * so which bursts have one does not depend on where a run was stopped and
+ * resumed.
  */
 #include "tools/run/run_sample.h"
 
@@ -157,12 +156,15 @@ vly_status run_sample_look(run_job *job, vly_error *error)
     uint64_t burst = vly_net_burst(job->net);
     const bool again = burst == sample->last || burst == 0;
     bool taken = false;
+    uint32_t input = 0;
     vly_status status = VLY_OK;
     for (uint32_t r = 0; r < sample->n_reports; r++) {
         if (is_rates(sample->windows[r])) {
             VLY_TRY(run_rates_look(job, burst, r, error));
-        } else if (!again && !is_fields(sample->windows[r])) {
-            VLY_TRY(run_inputs_look(job, burst, r, &taken, error));
+        } else if (!is_fields(sample->windows[r])) {
+            if (!again)
+                VLY_TRY(run_inputs_look(job, burst, input, &taken, error));
+            input++;
         } else if (!again && next_of(sample->windows[r], burst - 1) == burst) {
             VLY_TRY(take(job, r, error));
             taken = true;

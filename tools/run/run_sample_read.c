@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Values of a field for the neurons of a report, read in ranges. Apart from
- * run_sample.c, since run_inputs.c reads sums this way, and samples call it.
+ * Values of a field for the neurons of a report, read in ranges. A file of its
+ * own: run_sample.c and run_inputs.c read this way, and the first calls the
+ * second.
  */
 #include "tools/run/run_sample.h"
 
