@@ -148,6 +148,26 @@ expect 0 run input.toml --quiet --backend cpu:1 --resume late \
     --record late.csv
 awk -F, 'NR == 1 || $1 > 18' one.1.input_pa.csv >wanted.csv
 holds cmp wanted.csv late.1.input_pa.csv
+# a device that told wrong from before a sum was read: a fail-over goes on behind
+# that burst, where the sum cannot be read again
+sed 's/interval_ms = .*/interval_bursts = 30\nstart_burst = 85/' input.toml >begin.toml
+for wrong in 84 ''; do
+    VOLLEY_PLUGIN_PATH=$VOLLEY_PLUGIN_PATH:$test_plugins/flaky.so \
+        "$volley" run begin.toml --quiet --record begin.csv \
+        --backend flaky,at=95${wrong:+,wrong=$wrong} --on-device-error cpu:1 \
+        --failover-every 41 --pace --pace-hz 10000 >out 2>err
+    code=$?
+    if [ -n "$wrong" ]; then
+        holds [ $code -ne 0 ]
+        says "no fail-over to cpu:1: results of flaky:0 from burst 82 on"
+    else
+        holds [ $code -eq 0 ]
+        expect 0 run begin.toml --quiet --backend cpu:1 --record whole.csv
+        for file in whole*.csv; do
+            holds cmp "$file" "begin${file#whole}"
+        done
+    fi
+done
 # a record of input is part of the network
 expect 0 run net.toml --quiet --backend cpu:1 --bursts 9 --checkpoint other
 expect 2 run input.toml --quiet --backend cpu:1 --resume other

@@ -151,8 +151,8 @@ static vly_status look(run_job *job, run_input *input, uint64_t burst,
         (burst != *input->begin && burst != end))
         return VLY_OK;
     VLY_TRY(read_sums(job, input, error));
+    *taken = true;
     if (burst == end) {
-        *taken = true; /* a begin can be read again */
         fill_words(job, input);
         *input->begin = end;
         VLY_TRY(run_record_frame(

@@ -42,7 +42,8 @@ vly_status run_inputs_place(struct run_job *job, uint64_t *state,
 /* The burst of the next sum to be read after `burst`; UINT64_MAX: none. */
 uint64_t run_inputs_due(const run_inputs *inputs, uint64_t burst);
 /* Reads the sums that are due of input `number`, in the order of reports, and
- * records the interval that has ended. *taken: one was recorded.
+ * records the interval that has ended. *taken: sums were read; a fail-over
+ * to an earlier burst would not read them again.
  * Errors  those of vly_net_read and of writing */
 vly_status run_inputs_look(struct run_job *job, uint64_t burst, uint32_t number,
                            bool *taken, vly_error *error);
