@@ -52,21 +52,6 @@ out:
     return status;
 }
 
-/* By a kernel that the driver has compiled. */
-static int launch_spliced(vly_cuda_shard *shard, const vly_cuda_launch *wanted,
-                          const void *kernel)
-{
-    const cudaStream_t stream = (cudaStream_t)shard->stream;
-    const vly_cuda_programs *programs = &shard->programs.view;
-    return (int)(vly_cuda_learns(shard)
-                     ? vly_cuda_launch_spliced_learning(
-                           kernel, &shard->view, wanted, &shard->plastic.view,
-                           programs, shard->n_blocks, stream)
-                     : vly_cuda_launch_spliced(kernel, &shard->view, wanted,
-                                               programs, shard->n_blocks,
-                                               stream));
-}
-
 static int launch(vly_cuda_shard *shard, const vly_cuda_launch *wanted)
 {
     const cudaStream_t stream = (cudaStream_t)shard->stream;
@@ -74,7 +59,9 @@ static int launch(vly_cuda_shard *shard, const vly_cuda_launch *wanted)
     const vly_cuda_programs *programs = &shard->programs.view;
     const void *spliced = shard->programs.kernels[VLY_CUDA_SPLICED_GLOBAL];
     if (spliced)
-        return launch_spliced(shard, wanted, spliced);
+        return (int)vly_cuda_launch_spliced(
+            spliced, &shard->view, wanted, learns ? &shard->plastic.view : NULL,
+            programs, shard->n_blocks, stream);
     if (shard->plastic.by_users)
         return (int)(programs->list
                          ? vly_cuda_launch_ports_rules(

@@ -473,8 +473,9 @@ static bool write_need(const char *at, uint32_t needs, vly_cuda_text *to)
     char rest[VLY_CUDA_PTX_NAME];
     if (!read_name(&at, part) || read_name(&at, rest))
         return false;
-    const unsigned long k = strtoul(part, NULL, 10);
-    if (k >= VLY_CUDA_N_NEEDS)
+    char *end = NULL;
+    const unsigned long k = strtoul(part, &end, 10);
+    if (*end != 0 || k >= VLY_CUDA_N_NEEDS)
         return false;
     if ((needs >> k & 1) == 0)
         vly_cuda_text_add(to, "trap; exit;");

@@ -245,7 +245,7 @@ static vly_status finish(const vly_cuda_shard *shard, vly_cuda_spliced which,
 vly_status vly_cuda_splice_resident(vly_cuda_shard *shard, vly_error *error)
 {
     char why[VLY_CUDA_IMAGE_WHY];
-    const bool learns = shard->learners.view.n > 0;
+    const bool learns = vly_cuda_learns(shard);
     const uint32_t cache = shard->net->wanted.cache;
     splice want = {.kernels = learns ? vly_cuda_spliced_learners
                               : shard->resident.step != 0

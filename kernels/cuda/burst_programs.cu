@@ -23,10 +23,15 @@ cudaError_t vly_cuda_launch_programs(const vly_cuda_view *view,
 cudaError_t vly_cuda_launch_spliced(const void *kernel,
                                     const vly_cuda_view *view,
                                     const vly_cuda_launch *launch,
+                                    const vly_cuda_learnings *learnings,
                                     const vly_cuda_programs *programs,
                                     uint32_t n_blocks, cudaStream_t stream)
 {
-    void *arguments[3] = {(void *)view, (void *)launch, (void *)programs};
+    /* a kernel without learning reads three */
+    void *arguments[4] = {(void *)view, (void *)launch,
+                          learnings != nullptr ? (void *)learnings
+                                               : (void *)programs,
+                          (void *)programs};
     return cudaLaunchCooperativeKernel(kernel, dim3(n_blocks), dim3(THREADS),
                                        arguments, 0, stream);
 }

@@ -22,14 +22,3 @@ cudaError_t vly_cuda_launch_programs_learning(
     return launch_programs(pick_kernel(programs->model), arguments, programs,
                            n_blocks, stream);
 }
-
-cudaError_t vly_cuda_launch_spliced_learning(
-    const void *kernel, const vly_cuda_view *view,
-    const vly_cuda_launch *launch, const vly_cuda_learnings *learnings,
-    const vly_cuda_programs *programs, uint32_t n_blocks, cudaStream_t stream)
-{
-    void *arguments[4] = {(void *)view, (void *)launch, (void *)learnings,
-                          (void *)programs};
-    return cudaLaunchCooperativeKernel(kernel, dim3(n_blocks), dim3(THREADS),
-                                       arguments, 0, stream);
-}

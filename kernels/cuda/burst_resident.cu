@@ -93,9 +93,8 @@ uint64_t vly_cuda_resident_bytes(const vly_cuda_view *view,
     if (resident->n_newest == 0)
         return block + ((uint64_t)ring + view->max_delay) * sizeof(uint32_t) +
                vly_cuda_block_programs_bytes(view);
-    return block + learner_words(ring, view->max_delay) * sizeof(uint32_t) +
-           (uint64_t)resident->n_newest * (resident->near + 1) * sizeof(uint4) +
-           VLY_CUDA_LEARNER_BYTES + vly_cuda_block_programs_bytes(view);
+    return block + learner_bytes(*resident, ring, view->max_delay) +
+           vly_cuda_block_programs_bytes(view);
 }
 
 cudaError_t vly_cuda_resident_prepare(const vly_cuda_view *view,

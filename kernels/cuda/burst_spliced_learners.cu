@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * As burst_spliced_resident.cu, with maps that learn by any rule and with
- * weights with shifts (learners_launch.cuh). The flush between launches is that
- * of nets without users' models.
+ * As burst_spliced_resident.cu, with maps that learn by any rule of this plan,
+ * and with weights with shifts. The flush between launches is that of nets
+ * without users' models (learners_launch.cuh).
  */
 #define VLY_CUDA_USERS_RULES 1
 #define VLY_CUDA_PROGRAMS 1

@@ -113,10 +113,11 @@ cudaError_t vly_cuda_launch_programs(const vly_cuda_view *view,
                                      const vly_cuda_programs *programs,
                                      uint32_t n_blocks, cudaStream_t stream);
 /* The same by a kernel that the driver has compiled: kernel is a cudaKernel_t
- * of the text of burst_spliced.cu. */
+ * of the text of burst_spliced*.cu; learnings is NULL if nothing learns. */
 cudaError_t vly_cuda_launch_spliced(const void *kernel,
                                     const vly_cuda_view *view,
                                     const vly_cuda_launch *launch,
+                                    const vly_cuda_learnings *learnings,
                                     const vly_cuda_programs *programs,
                                     uint32_t n_blocks, cudaStream_t stream);
 /* The same with maps that learn. */
@@ -148,13 +149,6 @@ cudaError_t vly_cuda_launch_ports_rules(const vly_cuda_view *view,
                                         const vly_cuda_learnings *learnings,
                                         const vly_cuda_programs *programs,
                                         uint32_t n_blocks, cudaStream_t stream);
-
-/* The same by a kernel of the text of burst_spliced_learning.cu or
- * burst_spliced_ports_learning.cu, by any rules. */
-cudaError_t vly_cuda_launch_spliced_learning(
-    const void *kernel, const vly_cuda_view *view,
-    const vly_cuda_launch *launch, const vly_cuda_learnings *learnings,
-    const vly_cuda_programs *programs, uint32_t n_blocks, cudaStream_t stream);
 
 /* burst_spliced.cu and burst_spliced_ports.cu, which are compiled to text only:
  * the kernel for a model, and the one for more ports. */

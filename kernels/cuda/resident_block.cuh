@@ -187,6 +187,15 @@ learner_words(uint32_t ring_words, uint32_t max_delay)
     return (ring_words + 2 * max_delay + VLY_CUDA_LEARNER_WORDS + 3) / 4 * 4;
 }
 
+/* Bytes from the ring to the end of a learner. */
+static __host__ __device__ __forceinline__ uint64_t learner_bytes(
+    const vly_cuda_resident &resident, uint32_t ring_words, uint32_t max_delay)
+{
+    return learner_words(ring_words, max_delay) * sizeof(uint32_t) +
+           (uint64_t)resident.n_newest * (resident.near + 1) * sizeof(uint4) +
+           VLY_CUDA_LEARNER_BYTES;
+}
+
 #if VLY_CUDA_SPLICED
 /* Behind all else of the block: a flush between launches knows no programs. */
 static __device__ __forceinline__ uint32_t *
@@ -194,11 +203,8 @@ programs_place(const vly_cuda_view &view, const vly_cuda_resident &resident,
                uint32_t *ring, uint32_t words)
 {
 #if RESIDENT_LEARNS
-    const uint4 *newest =
-        (uint4 *)(ring + learner_words(words, view.max_delay));
-    return (uint32_t *)((uint8_t *)(newest +
-                                    (resident.near + 1) * resident.n_newest) +
-                        VLY_CUDA_LEARNER_BYTES);
+    return (uint32_t *)((uint8_t *)ring +
+                        learner_bytes(resident, words, view.max_delay));
 #else
     return ring + words + view.max_delay;
 #endif

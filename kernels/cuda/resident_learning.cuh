@@ -243,7 +243,8 @@ learner_follow_up(const resident_learner &learner, uint32_t k, uint32_t id,
         const vly_cuda_learner &part = learner.maps->blocks[p];
         const uint32_t i = id - l.target_first;
         const uint32_t s = id - l.source_first;
-        const bool fetches = s < l.n_sources && n_spikes <= part.most_fetched;
+        const bool fetches = n_spikes != NO_FETCH && s < l.n_sources &&
+                             n_spikes <= part.most_fetched;
         uint64_t row = 0;
         uint64_t end = 0;
         uint32_t old = 0;

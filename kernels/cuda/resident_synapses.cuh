@@ -113,8 +113,9 @@ learner_fold_ring(const vly_cuda_learning &l, const plastic_rule<RULE> &rule,
 }
 
 /* As learning_fold; four: the last spikes, of which the newest is to be folded
- * in. One loop, since a burst runs each instruction once or twice: what costs
- * is to fetch it. */
+ * in. The last four are counted without a branch, then one loop folds them in,
+ * since a burst runs each instruction once or twice: what costs is to fetch it.
+ */
 template <int RULE>
 static __device__ __forceinline__ int32_t
 learner_fold(const vly_cuda_learning &l, const plastic_rule<RULE> &rule,
@@ -294,7 +295,8 @@ row_of_source(const vly_cuda_learning &l, const learner_sources &sources,
                             ? __shfl_sync(all, sources.before[t], source)
                             : 0;
         row.after[t] = learning_after(l, row.before[t]);
-        /* less than to hand it over, where a rule does not need it */
+        /* computed again: that costs less than to hand it over, and nothing
+         * where a rule does not use it */
         row.x[t] = learning_decay(l.source[t], row.after[t], row.arrived);
     }
     learning_bounds(l, &row, youngest, oldest);
@@ -313,9 +315,10 @@ struct learner_task {
     uint32_t warp;  /* of those that share the work ... */
     uint32_t n_warps;
     uint32_t input; /* accumulators of the burst, or NO_INPUT: a flush */
-    const uint32_t
-        *list;       /* entries of the first spikes, which are in the log */
-    uint32_t n_list; /* too, but farther away */
+    /* Entries of the first spikes, in shared memory: the log is farther away. A
+     * pointer, which is read once a spike. */
+    const uint32_t *list;
+    uint32_t n_list;
 };
 
 /* The source of spike number i, or in a flush source i, less the first one. */
@@ -460,6 +463,8 @@ learner_visit_by(const vly_cuda_learning &l, const vly_cuda_learner &part,
             learner_rows<RULE, true>(l, part, learner, task);
         else
             learner_rows<RULE, false>(l, part, learner, task);
+    } else {
+        asm volatile("trap;"); /* the host has refused the net */
     }
 }
 

@@ -71,17 +71,6 @@ cudaError_t vly_cuda_launch_programs(const vly_cuda_view *view,
     return cudaSuccess;
 }
 
-cudaError_t vly_cuda_launch_spliced(const void *kernel,
-                                    const vly_cuda_view *view,
-                                    const vly_cuda_launch *launch,
-                                    const vly_cuda_programs *programs,
-                                    uint32_t n_blocks, cudaStream_t stream)
-{
-    if (kernel == NULL || programs->values != NULL)
-        return cudaErrorInvalidValue;
-    return vly_cuda_launch_programs(view, launch, programs, n_blocks, stream);
-}
-
 cudaError_t vly_cuda_launch_programs_learning(
     const vly_cuda_view *view, const vly_cuda_launch *launch,
     const vly_cuda_learnings *learnings, const vly_cuda_programs *programs,
@@ -92,15 +81,20 @@ cudaError_t vly_cuda_launch_programs_learning(
     return vly_cuda_launch_programs(view, launch, programs, n_blocks, stream);
 }
 
-cudaError_t vly_cuda_launch_spliced_learning(
-    const void *kernel, const vly_cuda_view *view,
-    const vly_cuda_launch *launch, const vly_cuda_learnings *learnings,
-    const vly_cuda_programs *programs, uint32_t n_blocks, cudaStream_t stream)
+cudaError_t vly_cuda_launch_spliced(const void *kernel,
+                                    const vly_cuda_view *view,
+                                    const vly_cuda_launch *launch,
+                                    const vly_cuda_learnings *learnings,
+                                    const vly_cuda_programs *programs,
+                                    uint32_t n_blocks, cudaStream_t stream)
 {
     if (kernel == NULL || programs->values != NULL)
         return cudaErrorInvalidValue;
-    return vly_cuda_launch_programs_learning(view, launch, learnings, programs,
-                                             n_blocks, stream);
+    return learnings != NULL
+               ? vly_cuda_launch_programs_learning(view, launch, learnings,
+                                                   programs, n_blocks, stream)
+               : vly_cuda_launch_programs(view, launch, programs, n_blocks,
+                                          stream);
 }
 
 cudaError_t vly_cuda_ports_slots(uint32_t *n_slots)

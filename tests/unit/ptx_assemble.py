@@ -115,14 +115,14 @@ def check_learning(ptxas, splicer, texts, folder, genome):
             fail(f"{kernel}: {text.count('.entry')} kernels of {begin}")
         check(ptxas, text, f"{kind}, {begin}", 90, folder,
               0 if is_inline else 1, True)
-    # of a rule that the net does not need nothing is compiled
-    more = splice(splicer, kernel, [genome], begin, TRIPLET)
-    few, _ = assemble(ptxas, text, 90, folder)
-    many, _ = assemble(ptxas, more, 90, folder)
-    print(f"{kind}: {few['all']} instructions with a rule, {many['all']} with "
-          "two")
-    if few["all"] + 100 > many["all"]:
-        fail("a rule that is not needed is compiled")
+        # of a rule that the net does not need nothing is compiled
+        more = splice(splicer, kernel, [genome], begin, TRIPLET)
+        few, _ = assemble(ptxas, text, 90, folder)
+        many, _ = assemble(ptxas, more, 90, folder)
+        print(f"{kind}, {begin}: {few['all']} instructions with a rule, "
+              f"{many['all']} with two")
+        if few["all"] + 100 > many["all"]:
+            fail("a rule that is not needed is compiled")
 
 
 CONTROL = """.version 7.0

@@ -378,8 +378,8 @@ static void damaged_marks(void **state)
              VLY_CUDA_PTX_MARK);
     assert_int_equal(vly_cuda_ptx_splice(text, none, 0, 0, &counted), -1);
     assert_int_equal(vly_cuda_ptx_splice(kernel, none, 0, 0, &counted), 1);
-    for (uint32_t k = 0; k < 3; k++) { /* no part, two, one that is not known */
-        static const char *const operands[] = {"", " 1, 2", " 9"};
+    for (uint32_t k = 0; k < 4; k++) { /* none, two, not known, no number */
+        static const char *const operands[] = {"", " 1, 2", " 9", " %r1"};
         snprintf(text, sizeof text, "%s%s\n", VLY_CUDA_PTX_NEEDS, operands[k]);
         assert_int_equal(vly_cuda_ptx_splice(text, none, 0, ~0u, &counted), -1);
     }
