@@ -13,28 +13,12 @@
 #include "connectome/connectome_digest.h"
 #include "connectome/connectome_image.h"
 #include "connectome_builder.h"
+#include "connectome_path.h"
 #include "digest_parts.h"
 
 /* Of builder_everything: changes only together with the rules, the tables or
  * the definition. */
 #define GOLDEN "b672f6376960afa5f2323cfe2cc5f9cc"
-
-static char path[200];
-
-static int make_path(void **state)
-{
-    (void)state;
-    snprintf(path, sizeof path, VLY_TEST_BINARY_DIR "/digest.%d.vlc",
-             (int)getpid());
-    return 0;
-}
-
-static int remove_path(void **state)
-{
-    (void)state;
-    unlink(path);
-    return 0;
-}
 
 static vly_connectome *built(const builder *b)
 {

@@ -14,11 +14,10 @@
 #include "base/memory.h"
 #include "connectome/connectome_image.h"
 #include "connectome_builder.h"
+#include "connectome_path.h"
 
 /* Of builder_everything: changes only together with the rules or tables. */
 #define GOLDEN "2d725b3767a530f761b83a21c53906ed"
-
-static char path[200];
 
 static vly_connectome *built(uint32_t n_threads)
 {
@@ -29,21 +28,6 @@ static vly_connectome *built(uint32_t n_threads)
     assert_ok(vly_connectome_build(&b.genome, n_threads, &connectome, &error),
               error);
     return connectome;
-}
-
-static int make_path(void **state)
-{
-    (void)state;
-    snprintf(path, sizeof(path), VLY_TEST_BINARY_DIR "/connectome.%d.vlc",
-             (int)getpid());
-    return 0;
-}
-
-static int remove_path(void **state)
-{
-    (void)state;
-    unlink(path);
-    return 0;
 }
 
 static void same_for_all_threads(void **state)

@@ -10,24 +10,8 @@
 #include "base/memory.h"
 #include "connectome/connectome_digest.h"
 #include "connectome/learning_layout.h"
+#include "connectome_path.h"
 #include "digest_parts.h"
-
-static char path[200];
-
-static int make_path(void **state)
-{
-    (void)state;
-    snprintf(path, sizeof path, VLY_TEST_BINARY_DIR "/learning.%d.vlc",
-             (int)getpid());
-    return 0;
-}
-
-static int remove_path(void **state)
-{
-    (void)state;
-    unlink(path);
-    return 0;
-}
 
 static void assert_refused(const char *text, const char *message)
 {

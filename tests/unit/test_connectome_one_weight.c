@@ -10,25 +10,9 @@
 #include "base/memory.h"
 #include "connectome/connectome_digest.h"
 #include "connectome/connectome_work.h"
+#include "connectome_path.h"
 #include "plugin/all_weights.h"
 #include "plugin/registry.h"
-
-static char path[200];
-
-static int make_path(void **state)
-{
-    (void)state;
-    snprintf(path, sizeof path, VLY_TEST_BINARY_DIR "/one_weight.%d.vlc",
-             (int)getpid());
-    return 0;
-}
-
-static int remove_path(void **state)
-{
-    (void)state;
-    unlink(path);
-    return 0;
-}
 
 /* ---- which have none ------------------------------------------------------
  */

@@ -9,23 +9,7 @@
 #include <unistd.h>
 
 #include "connectome/connectome_image.h"
-
-static char path[200];
-
-static int make_path(void **state)
-{
-    (void)state;
-    snprintf(path, sizeof path, VLY_TEST_BINARY_DIR "/learning_file.%d.vlc",
-             (int)getpid());
-    return 0;
-}
-
-static int remove_path(void **state)
-{
-    (void)state;
-    unlink(path);
-    return 0;
-}
+#include "connectome_path.h"
 
 /* ---- the file
  * ---------------------------------------------------------------- */
