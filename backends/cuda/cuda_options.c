@@ -55,7 +55,7 @@ vly_status vly_cuda_options_read(const char *text, vly_cuda_options *made,
         {.name = "post", .value = &made->post},
         {.name = "deal", .value = &made->deal},
         {.name = "cache", .value = &made->cache, .words = caches},
-        {.name = "jit", .value = &made->jit, .most = 2},
+        {.name = "jit", .value = &made->jit, .most = 3},
         {.name = "narrow", .value = &made->narrow, .most = 1},
     };
     size_t n;
@@ -71,7 +71,7 @@ vly_status vly_cuda_options_read(const char *text, vly_cuda_options *made,
         "lines=1 to 7, threads=auto|512|256|128, split=0|1, "
         "quads=N, cluster=1 to 8, "
         "unit=1|2|4, once=0 to 100, post=N, deal=N, "
-        "narrow=0|1, jit=0|1|2, cache=on|off|all, linger=0|1|2, "
+        "narrow=0|1, jit=0 to 3, cache=on|off|all, linger=0|1|2, "
         "devices=best|all, span=0 to 4, "
         "wait=MILLISECONDS, change=1 or "
         "fault=1|2",

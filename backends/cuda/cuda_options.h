@@ -34,8 +34,9 @@ typedef struct vly_cuda_options {
     uint32_t span;     /* virtual devices of one device, for tests; 0: none */
     uint32_t devices;  /* 1: all that are offered, 0: as many as are faster */
     uint32_t wait_ms;  /* limit of a wait for another device of a span */
-    uint32_t jit;      /* 1: users' models are compiled by the driver; 2: and
-                        * run neuron by neuron always; 0: step by step */
+    uint32_t jit;      /* 1: users' models are compiled by the driver; 2 and 3:
+                        * and run neuron by neuron always, or by four where
+                        * they can; 0: step by step */
     uint32_t cache;    /* of what the driver compiled: 0: code of quads is kept,
                         * 1: none, 2: all, for tests */
     uint32_t linger;   /* 0: no launch stays between runs; 2: for tests, numbers

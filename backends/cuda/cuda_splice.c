@@ -45,11 +45,20 @@ static bool fits_quads(const vly_net_desc *desc)
     return true;
 }
 
+/* Four neurons of a thread take longer than one, so they pay where there are
+ * more neurons than threads (MODELS.md). */
+static bool wants_quads(const vly_cuda_shard *shard)
+{
+    const uint64_t threads = (uint64_t)shard->n_blocks * VLY_CUDA_THREADS;
+    const uint32_t jit = shard->net->wanted.jit;
+    return jit == 3 || (jit == 1 && shard->view.n_neurons > threads);
+}
+
 /* The kernel of plan global, by the number in its name. */
 static uint32_t pick_model(const vly_cuda_shard *shard)
 {
     const uint32_t model = shard->programs.view.model;
-    if (model != VLY_CUDA_ONLY_PROGRAMS || shard->net->wanted.jit > 1 ||
+    if (model != VLY_CUDA_ONLY_PROGRAMS || !wants_quads(shard) ||
         shard->view.n_ports > 1 || !fits_quads(shard->net->desc))
         return model;
     return VLY_CUDA_QUAD_PROGRAMS;

@@ -346,10 +346,10 @@ static void is_chosen(void **state)
     begins(MIXED_HEAD FAR OWN_FAR, "cuda",
            "resident with learning by users' rules with users' models: ",
            "shared memory");
-    begins(OWN_HEAD FAR OWN_FAR, "cuda:0,plan=global",
+    begins(OWN_HEAD FAR OWN_FAR, "cuda:0,plan=global,jit=3",
            "global with learning by users' rules: ",
            "; users' models compiled by the driver, 4 neurons of a thread");
-    begins(OWN_HEAD FAR, "cuda:0,plan=global,jit=2", "global with learning: ",
+    begins(OWN_HEAD FAR, "cuda:0,plan=global", "global with learning: ",
            "; users' models compiled by the driver, 1 neurons of a thread");
     begins(OWN_HEAD FAR, "cuda:0,jit=0",
            "global with learning: ", "; users' models step by step");

@@ -280,7 +280,7 @@ static int run_same(const test_net *net, vly_backend_net *const nets[2],
 static int one_net(uint64_t seed)
 {
     static const char *const options[4] = {"jit=0", "jit=0,launch=3",
-                                           "plan=global,jit=1",
+                                           "plan=global,jit=3",
                                            "plan=global,jit=1,launch=3"};
     const char *second = options[(seed + 1) % 4];
     test_net net;
@@ -324,7 +324,7 @@ static void test_random_programs(void **state)
     for (uint64_t seed = first_net; seed < first_net + n_nets; seed++)
         n_wrong += !one_net(seed);
     printf("%llu programs, %llu spikes; the driver compiled %llu of %llu nets "
-           "with jit=1\n",
+           "with jit=1 or 3\n",
            (unsigned long long)n_nets * PROGRAMS, (unsigned long long)n_spikes,
            (unsigned long long)n_compiled, (unsigned long long)n_nets / 2);
     if (n_wrong > 0)
@@ -678,10 +678,10 @@ static int same_weights(vly_backend_net *const nets[2], const place *at,
 
 static const plan_case learning_cases[] = {
     {"plan=resident", "resident with learning by users' rules with users'", 0},
-    {"plan=global", COMPILED, 0},
+    {"plan=global,jit=3", COMPILED, 0},
     {"plan=resident,launch=3,blocks=1",
      "resident with learning by users' rules with users'", 300},
-    {"plan=global,jit=2,launch=3", COMPILED, 0},
+    {"plan=global,launch=3", COMPILED, 0},
     {"plan=resident,blocks=1",
      "resident with learning by users' rules with users'", 400}, /* not kept */
     {"plan=global,jit=0", "step by step", 0},

@@ -166,7 +166,7 @@ static uint64_t one_net(uint64_t seed, int *compiled)
     vly_snapshot taken;
     vly_backend_net *nets[2] = {
         pair_create(pair_cpu, &r->net, NULL, NULL),
-        pair_create(pair_cuda, &r->net, "plan=global,jit=1", NULL)};
+        pair_create(pair_cuda, &r->net, "plan=global,jit=3", NULL)};
     *compiled += assert_plan(nets[1], "4 neurons of a thread");
     uint64_t n_spikes = run_both(r, nets, BURSTS, &taken);
     test_snapshot_deinit(&taken);

@@ -137,19 +137,23 @@ static const char rules_alone[] =
 static const char beside[] =
     ONE "[area.B]\nmodel = \"lif_psc_delta\"\nneurons = 30\n" B
         "weight_mv = 4\n" RULES;
-static const char alone[] =
-    ONE "[area.B]\nmodel = \"own\"\nneurons = 30\n" B "weight_pa = 1500\n"
-        "[plasticity.s]\nrule = \"stdp\"\nw_max_pa = 90\n"
-        "[plasticity.t]\nrule = \"stdp_triplet\"\nw_max_pa = 90\n"
-        "delay = \"dendritic\"\n"
-        "[[map]]\nid = \"AB\"\nfrom = \"A\"\nto = \"B\"\n"
-        "rule = \"fixed_in_degree\"\nin_degree = 6\n"
-        "weight_pa = { uniform = [0, 90] }\ndelay_ms = 1\n"
-        "plasticity = \"s\"\n"
-        "[[map]]\nid = \"BA\"\nfrom = \"B\"\nto = \"A\"\n"
-        "rule = \"fixed_in_degree\"\nin_degree = 6\n"
-        "weight_pa = { uniform = [0, 90] }\ndelay_ms = 1.5\n"
-        "plasticity = \"t\"\n";
+#define ALONE(neurons)                                                         \
+    ONE "[area.B]\nmodel = \"own\"\nneurons = " neurons "\n" B                 \
+        "weight_pa = 1500\n"                                                   \
+        "[plasticity.s]\nrule = \"stdp\"\nw_max_pa = 90\n"                     \
+        "[plasticity.t]\nrule = \"stdp_triplet\"\nw_max_pa = 90\n"             \
+        "delay = \"dendritic\"\n"                                              \
+        "[[map]]\nid = \"AB\"\nfrom = \"A\"\nto = \"B\"\n"                     \
+        "rule = \"fixed_in_degree\"\nin_degree = 6\n"                          \
+        "weight_pa = { uniform = [0, 90] }\ndelay_ms = 1\n"                    \
+        "plasticity = \"s\"\n"                                                 \
+        "[[map]]\nid = \"BA\"\nfrom = \"B\"\nto = \"A\"\n"                     \
+        "rule = \"fixed_in_degree\"\nin_degree = 6\n"                          \
+        "weight_pa = { uniform = [0, 90] }\ndelay_ms = 1.5\n"                  \
+        "plasticity = \"t\"\n"
+static const char alone[] = ALONE("30");
+/* more neurons than one block has threads */
+static const char many[] = ALONE("1100");
 
 static const char *const genomes[] = {plain,       learning, candidates, rules,
                                       rules_alone, beside,   alone};
@@ -366,8 +370,12 @@ static void compiled_plans(void **state)
         {beside, "cuda",
          "resident with learning by users' rules with users' models: "},
         {alone, "cuda:0,plan=global",
+         "; users' models compiled by the driver, 1 neurons"},
+        {alone, "cuda:0,plan=global,jit=3",
          "; users' models compiled by the driver, 4 neurons"},
-        {alone, "cuda:0,plan=global,jit=2",
+        {many, "cuda:0,plan=global,blocks=1",
+         "; users' models compiled by the driver, 4 neurons"},
+        {many, "cuda:0,plan=global,blocks=1,jit=2",
          "; users' models compiled by the driver, 1 neurons"},
         {beside, "cuda:0,plan=global",
          "; users' models compiled by the driver, 1 neurons"},
