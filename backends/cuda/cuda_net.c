@@ -114,7 +114,7 @@ static uint32_t choose_devices(const vly_net_desc *desc,
     const char *plan = vly_cuda_plan_partitioned.name;
     if (wanted->plan > 0)
         plan = vly_cuda_plan_at(wanted->plan - 1)->name;
-    *why = vly_cuda_span_refuse(desc);
+    *why = vly_cuda_span_refuse(desc, wanted);
     if (vly_common_ranks(desc))
         *why = "a rank has one";
     if (*why || n == 1)
@@ -208,7 +208,7 @@ vly_status vly_cuda_net_create(const vly_device_spec *device,
     const uint32_t n = from.wanted.span > 0 ? from.wanted.span : 1;
     if (from.wanted.devices != 0)
         return make_best(devices, n, &from, net, error);
-    const char *why = n > 1 ? vly_cuda_span_refuse(desc) : NULL;
+    const char *why = n > 1 ? vly_cuda_span_refuse(desc, &from.wanted) : NULL;
     if (n > 1 && vly_common_ranks(desc))
         return vly_cuda_fail(error, VLY_E_UNSUPPORTED,
                              "cuda option span=%u: a rank has one device, "
@@ -260,7 +260,8 @@ void vly_cuda_net_destroy(vly_backend_net *net)
         if (net->shards[i].stream &&
             vly_cuda_select(net->shards[i].device) == (int)cudaSuccess)
             (void)cudaStreamSynchronize((cudaStream_t)net->shards[i].stream);
-    for (uint32_t i = 0; i < net->n_shards; i++)
+    /* the first one has what others share */
+    for (uint32_t i = net->n_shards; i-- > 0;)
         if (net->shards[i].net) /* its creation began */
             vly_cuda_shard_destroy(&net->shards[i]);
     vly_common_heap heap = net->heap; /* the net is in this list too */

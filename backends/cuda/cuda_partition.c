@@ -51,8 +51,7 @@ static vly_status check_text(const vly_cuda_shard *shard, const char **why,
                                     shard->device),
         "cudaDeviceGetAttribute", error);
     if (status == VLY_OK && major < 9)
-        *why = "the net has models of users, which need a device of compute "
-               "capability 9.0 in this plan";
+        *why = "models of users need compute capability 9.0";
     return status;
 }
 
@@ -320,16 +319,16 @@ static int make_ready(vly_cuda_shard *shard)
 
 static int launch(vly_cuda_shard *shard, const vly_cuda_launch *wanted)
 {
+    const void *spliced = shard->programs.kernels[VLY_CUDA_SPLICED_PARTITION];
     if (shard->partition.span.n > 0)
         return (int)vly_cuda_launch_span(&shard->view, wanted,
-                                         &shard->partition,
+                                         &shard->partition, spliced,
                                          (cudaStream_t)shard->stream);
     int code = make_ready(shard);
     if (code == (int)cudaSuccess)
-        code = (int)vly_cuda_launch_partition(
-            &shard->view, wanted, &shard->partition,
-            shard->programs.kernels[VLY_CUDA_SPLICED_PARTITION],
-            (cudaStream_t)shard->stream);
+        code = (int)vly_cuda_launch_partition(&shard->view, wanted,
+                                              &shard->partition, spliced,
+                                              (cudaStream_t)shard->stream);
     return code;
 }
 

@@ -39,12 +39,9 @@ uint32_t vly_cuda_program_most_coefs(const vly_net_desc *desc)
 
 const char *vly_cuda_programs_unfit(const vly_cuda_shard *shard)
 {
-    if (!vly_cuda_has_programs(shard))
-        return NULL;
-    if (shard->net->wanted.jit == 0)
-        return "the net has models of users, which run step by step with jit=0";
-    return shard->net->n_shards > 1
-               ? "the net has models of users, which run on one device"
+    return vly_cuda_has_programs(shard) && shard->net->wanted.jit == 0
+               ? "the net has models of users, which run step by step with "
+                 "jit=0"
                : NULL;
 }
 

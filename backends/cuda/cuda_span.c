@@ -46,16 +46,17 @@ uint32_t vly_cuda_span_choose(const vly_net_desc *desc, uint32_t n)
     return best;
 }
 
-const char *vly_cuda_span_refuse(const vly_net_desc *desc)
+const char *vly_cuda_span_refuse(const vly_net_desc *desc,
+                                 const vly_cuda_options *wanted)
 {
     for (uint32_t a = 0; a < desc->n_areas; a++) {
-        if (vly_common_program(desc, a))
-            return "the net has models of users";
+        if (vly_common_program(desc, a) && wanted->jit == 0)
+            return "models of users run step by step with jit=0";
         if ((vly_cuda_area_desc(desc, a)->flags & VLY_AREA_FEAGI) != 0)
             return "FEAGI areas need gains and candidates";
     }
     if (vly_common_most_ports(desc) > 1)
-        return "a model has two ports";
+        return "a model has more than one port";
     for (uint32_t i = 0; i < desc->n_projections; i++) {
         if (vly_common_learning(desc, i))
             return "maps learn: --ranks gives each rank a device";

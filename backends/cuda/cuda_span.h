@@ -12,7 +12,8 @@
 #include "cuda_net.h"
 
 /* The reason why a net cannot run on several devices, or NULL. */
-const char *vly_cuda_span_refuse(const vly_net_desc *desc);
+const char *vly_cuda_span_refuse(const vly_net_desc *desc,
+                                 const vly_cuda_options *wanted);
 /* How many of n devices are the fastest, by a prediction; 1 if no number of
  * them is faster than one. */
 uint32_t vly_cuda_span_choose(const vly_net_desc *desc, uint32_t n);

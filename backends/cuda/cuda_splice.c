@@ -165,6 +165,16 @@ static void say_time(const vly_cuda_text *text, int made, uint64_t begin)
     vly_cuda_host->log(vly_cuda_host->context, VLY_LOG_DEBUG, line);
 }
 
+/* Text that the runtime has loaded is good for all devices, each of which
+ * compiles it for its own kind. NULL: this shard is the first. The kernel goes
+ * with the first shard, which is the last to be freed. */
+static const void *kernel_of_first(const vly_cuda_shard *shard,
+                                   const splice *want, vly_cuda_spliced which)
+{
+    const vly_cuda_shard *first = shard->net->shards;
+    return shard == first || want->kept ? NULL : first->programs.kernels[which];
+}
+
 /* why: empty if the driver has compiled it, or had done so before */
 static vly_status compile(vly_cuda_shard *shard, const splice *want,
                           vly_cuda_spliced which, char why[VLY_CUDA_IMAGE_WHY],
@@ -176,6 +186,8 @@ static vly_status compile(vly_cuda_shard *shard, const splice *want,
     int n_marks = 0;
     int made = -1;
     why[0] = 0;
+    if (!set->kernels[which])
+        set->kernels[which] = kernel_of_first(shard, want, which);
     if (set->kernels[which])
         return VLY_OK;
     const uint64_t begin = vly_cuda_host->clock_ns(vly_cuda_host->context);
@@ -236,14 +248,34 @@ vly_status vly_cuda_splice_global(vly_cuda_shard *shard, vly_error *error)
 
 /* ---- plans without an interpreter ---------------------------------------- */
 
+/* Of the text, which the driver may compile only where a device first needs the
+ * kernel. */
+static bool is_of_text(cudaError_t code)
+{
+    return code == cudaErrorInvalidPtx ||
+           code == cudaErrorUnsupportedPtxVersion ||
+           code == cudaErrorJitCompilerNotFound ||
+           code == cudaErrorJitCompilationDisabled ||
+           code == cudaErrorInvalidKernelImage ||
+           code == cudaErrorNoKernelImageForDevice;
+}
+
 /* Without a kernel the plan cannot be made. */
 static vly_status finish(const vly_cuda_shard *shard, vly_cuda_spliced which,
                          const char *plan, const char *why, vly_error *error)
 {
     const void *kernel = shard->programs.kernels[which];
-    if (kernel)
-        return vly_cuda_check((int)vly_cuda_spliced_prepare(kernel),
-                              "shared memory of a block", error);
+    if (kernel) {
+        const cudaError_t code = vly_cuda_spliced_prepare(kernel);
+        if (!is_of_text(code))
+            return vly_cuda_check((int)code, "shared memory of a block", error);
+        (void)cudaGetLastError();
+        why = cudaGetErrorString(code);
+    }
+    if (shard->net->n_shards > 1)
+        return vly_cuda_fail(error, VLY_E_UNSUPPORTED,
+                             "a span of %u devices: users' models: %s",
+                             shard->net->n_shards, why);
     if (shard->net->wanted.plan > 0)
         return vly_cuda_fail(error, VLY_E_UNSUPPORTED,
                              "cuda option plan=%s: users' models: %s", plan,
@@ -286,11 +318,14 @@ vly_status vly_cuda_splice_partition(vly_cuda_shard *shard, vly_error *error)
 {
     char why[VLY_CUDA_IMAGE_WHY];
     /* by the linker a burst takes 1.1 times as long (MODELS.md) */
-    splice want = {.kernels = vly_cuda_spliced_partition,
+    const bool is_span = shard->net->n_shards > 1;
+    splice want = {.kernels = is_span ? vly_cuda_spliced_span
+                                      : vly_cuda_spliced_partition,
                    .kept = shard->net->wanted.cache == 2};
-    snprintf(want.begin, sizeof want.begin,
-             "_Z13run_partitionILi%uELj%uELi%uEE", shard->programs.view.model,
-             shard->partition.unit, vly_cuda_partition_kind(&shard->partition));
+    snprintf(want.begin, sizeof want.begin, "_Z%sILi%uELj%uELi%uEE",
+             is_span ? "8run_span" : "13run_partition",
+             shard->programs.view.model, shard->partition.unit,
+             vly_cuda_partition_kind(&shard->partition));
     vly_status status = VLY_OK;
     VLY_TRY(compile(shard, &want, VLY_CUDA_SPLICED_PARTITION, why, error));
     shard->programs.n_rows = VLY_CUDA_QUAD_ROWS;

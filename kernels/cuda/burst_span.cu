@@ -27,7 +27,7 @@ cudaError_t vly_cuda_span_clusters(const vly_cuda_view *view,
 cudaError_t vly_cuda_launch_span(const vly_cuda_view *view,
                                  const vly_cuda_launch *launch,
                                  const vly_cuda_partition *partition,
-                                 cudaStream_t stream)
+                                 const void *spliced, cudaStream_t stream)
 {
     cudaLaunchAttribute attributes[2];
     cudaLaunchConfig_t config = make_config(
@@ -35,5 +35,7 @@ cudaError_t vly_cuda_launch_span(const vly_cuda_view *view,
         partition_dynamic(view, partition), stream, attributes);
     attributes[0].val.cooperative = partition->span.is_shared == 0;
     void *arguments[3] = {(void *)view, (void *)launch, (void *)partition};
-    return cudaLaunchKernelExC(&config, pick(view, partition), arguments);
+    return cudaLaunchKernelExC(
+        &config, spliced != nullptr ? spliced : pick(view, partition),
+        arguments);
 }

@@ -161,7 +161,7 @@ cudaError_t vly_cuda_launch_partition(const vly_cuda_view *view,
 cudaError_t vly_cuda_launch_span(const vly_cuda_view *view,
                                  const vly_cuda_launch *launch,
                                  const vly_cuda_partition *partition,
-                                 cudaStream_t stream);
+                                 const void *spliced, cudaStream_t stream);
 /* As vly_cuda_partition_clusters. */
 cudaError_t vly_cuda_span_clusters(const vly_cuda_view *view,
                                    const vly_cuda_partition *partition,

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The kernel of the partitioned plan on one device of a span, and the choice of
  * its instance: burst_span.cu has those with sums of 32 bits,
- * burst_span_narrow.cu those with sums of 16. Pairs of blocks that have a part
+ * burst_span_narrow.cu those with sums of 16, burst_spliced_span.cu those for
+ * nets with users' models. Pairs of blocks that have a part
  * of their slice once, and posted parts, are left out: a span has more room for
  * accumulators, and the parts of a row are known on each device only.
  */
@@ -74,6 +75,11 @@ static __global__ void __launch_bounds__(THREADS, 1)
 template <uint32_t UNIT, int KIND>
 static const void *pick_span_model(uint32_t model)
 {
+#if VLY_CUDA_SPLICED
+    if (model == VLY_CUDA_ONLY_PROGRAMS)
+        return (const void *)run_span<VLY_CUDA_ONLY_PROGRAMS, UNIT, KIND>;
+    return (const void *)run_span<VLY_CUDA_N_MODELS, UNIT, KIND>;
+#else
     switch (model) {
     case VLY_CUDA_MODEL_lif_psc_delta:
         return (const void *)run_span<VLY_CUDA_MODEL_lif_psc_delta, UNIT, KIND>;
@@ -84,6 +90,7 @@ static const void *pick_span_model(uint32_t model)
     default:
         return (const void *)run_span<VLY_CUDA_N_MODELS, UNIT, KIND>;
     }
+#endif
 }
 
 template <int KIND>

@@ -158,6 +158,8 @@ const void *vly_cuda_spliced_resident_kernel(uint32_t model, uint32_t threads);
 const void *vly_cuda_spliced_shifted_kernel(uint32_t model, uint32_t threads);
 const void *vly_cuda_spliced_partition_kernel(uint32_t model, uint32_t unit,
                                               uint32_t kind);
+const void *vly_cuda_spliced_span_kernel(uint32_t model, uint32_t unit,
+                                         uint32_t kind);
 /* And of nets with maps that learn. */
 const void *vly_cuda_spliced_learning_kernel(uint32_t model);
 const void *vly_cuda_spliced_ports_learning_kernel(void);

@@ -39,9 +39,10 @@ if(TARGET cuda)
     add_dependencies(test_user_models cuda)
     vly_test_register(test_user_models_cuda LABELS gpu TIMEOUT 600
         COMMAND test_user_models cpu:2 cuda:0 cuda:0,launch=5
-                cuda:0,jit=0)
+                cuda:0,jit=0 cuda:0,span=2,devices=all)
     vly_test_register(test_random_models_cuda LABELS gpu TIMEOUT 900
-        COMMAND test_random_models 0 125 cpu:2 cuda:0 cuda:0,jit=0)
+        COMMAND test_random_models 0 125 cpu:2 cuda:0 cuda:0,jit=0
+                cuda:0,span=3,devices=all)
 endif()
 if(TARGET emulated_cuda)
     # the kernels on the processor: slow, so few bursts
@@ -49,13 +50,17 @@ if(TARGET emulated_cuda)
     set(emulated_plugins
         "VOLLEY_PLUGIN_PATH=$<TARGET_FILE:emulated_cuda>:${VOLLEY_PLUGIN_OUTPUT_DIR}")
     vly_test_register(test_user_models_cuda_emulated LABELS integration
-        TIMEOUT 600 COMMAND test_user_models 6 cpu:1 cuda:0 cuda:0,jit=0)
+        TIMEOUT 600 COMMAND test_user_models 6 cpu:1 cuda:0 cuda:0,jit=0
+                    cuda:0,span=2,devices=all)
     vly_test_register(test_user_models_cuda_emulated_more LABELS integration
-        slow TIMEOUT 3600 COMMAND test_user_models 400 cpu:1 cuda:0)
+        slow TIMEOUT 3600 COMMAND test_user_models 400 cpu:1 cuda:0
+                                  cuda:0-1,devices=all)
     vly_test_register(test_random_models_cuda_emulated LABELS integration
-        TIMEOUT 600 COMMAND test_random_models 0 8 cpu:1 cuda:0 cuda:0,jit=0)
+        TIMEOUT 600 COMMAND test_random_models 0 8 cpu:1 cuda:0 cuda:0,jit=0
+                    cuda:0,span=2,devices=all)
     vly_test_register(test_random_models_cuda_emulated_more LABELS integration
-        slow TIMEOUT 3600 COMMAND test_random_models 8 117 cpu:1 cuda:0)
+        slow TIMEOUT 3600 COMMAND test_random_models 8 117 cpu:1 cuda:0
+                                  cuda:0-1,devices=all)
     vly_test_register(test_golden_neurons_cuda_emulated LABELS integration
         slow TIMEOUT 1800 COMMAND test_golden neurons cuda:0)
     foreach(name user_models random_models golden_neurons)

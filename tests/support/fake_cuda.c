@@ -8,7 +8,8 @@
  * with FAKE_CUDA_LOST its context is gone too. FAKE_CUDA_DETECT: a cudaError_t
  * instead of devices; FAKE_CUDA_DRIVER: the driver's version; FAKE_CUDA_COPY:
  * 1: copies to the device fail; FAKE_CUDA_PEERS: 0: devices cannot access each
- * other's memory.
+ * other's memory; FAKE_CUDA_PREPARE: the device on which no kernel that the
+ * driver has compiled can be loaded; FAKE_CUDA_MAJOR: compute capability.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -86,8 +87,9 @@ cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr attribute,
     *value = attribute == cudaDevAttrMultiProcessorCount ? (int)fake_cuda_units
              : attribute == cudaDevAttrMaxSharedMemoryPerBlockOptin
                  ? (int)FAKE_CUDA_SHARED
-             : attribute == cudaDevAttrComputeCapabilityMajor ? 9
-                                                              : 1;
+             : attribute == cudaDevAttrComputeCapabilityMajor
+                 ? number("FAKE_CUDA_MAJOR", 9)
+                 : 1;
     return cudaSuccess;
 }
 

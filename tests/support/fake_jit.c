@@ -69,6 +69,11 @@ static const ptx_outer outer_start[N_NAMES] = {
     ENTRY("13run_partition", model "ELj" unit "ELi0EEv")                       \
     ENTRY("13run_partition", model "ELj" unit "ELi1EEv")                       \
     ENTRY("13run_partition", model "ELj" unit "ELi2EEv")
+#define SPAN_UNIT(model, unit)                                                 \
+    ENTRY("8run_span", model "ELj" unit "ELi0EEv")                             \
+    ENTRY("8run_span", model "ELj" unit "ELi2EEv")
+#define SPAN(model)                                                            \
+    SPAN_UNIT(model, "1") SPAN_UNIT(model, "2") SPAN_UNIT(model, "4")
 #define PARTITION(model)                                                       \
     PARTITION_UNIT(model, "1")                                                 \
     PARTITION_UNIT(model, "2") PARTITION_UNIT(model, "4")
@@ -83,6 +88,7 @@ TEXT(vly_cuda_spliced_learners, RESIDENT("8", LEARNING) RESIDENT("9", LEARNING))
 TEXT(vly_cuda_spliced_resident, RESIDENT("8", "v") RESIDENT("9", "v"))
 TEXT(vly_cuda_spliced_shifted, RESIDENT("8", SHIFTED) RESIDENT("9", SHIFTED))
 TEXT(vly_cuda_spliced_partition, PARTITION("8") PARTITION("9"))
+TEXT(vly_cuda_spliced_span, SPAN("8") SPAN("9"))
 #undef EACH
 static_assert(VLY_CUDA_N_MODELS == 8, "names of kernels");
 static_assert(VLY_CUDA_N_NEEDS == 9, "parts");
@@ -105,6 +111,7 @@ static library *running;
 #pragma weak vly_cuda_spliced_resident_kernel
 #pragma weak vly_cuda_spliced_shifted_kernel
 #pragma weak vly_cuda_spliced_partition_kernel
+#pragma weak vly_cuda_spliced_span_kernel
 
 static cudaError_t code_of(const char *name)
 {
@@ -213,6 +220,10 @@ static const void *find_kernel(const char *name, const void *of)
         3)
         return vly_cuda_spliced_partition_kernel != NULL
                    ? vly_cuda_spliced_partition_kernel(model, n, kind)
+                   : of;
+    if (sscanf(name, "_Z8run_spanILi%uELj%uELi%uEE", &model, &n, &kind) == 3)
+        return vly_cuda_spliced_span_kernel != NULL
+                   ? vly_cuda_spliced_span_kernel(model, n, kind)
                    : of;
     return NULL;
 }

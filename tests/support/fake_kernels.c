@@ -307,6 +307,11 @@ cudaError_t vly_cuda_resident_prepare(const vly_cuda_view *view,
 
 cudaError_t vly_cuda_spliced_prepare(const void *kernel)
 {
+    const char *text = getenv("FAKE_CUDA_PREPARE");
+    int device = 0;
+    (void)cudaGetDevice(&device);
+    if (text != NULL && device == atoi(text))
+        return cudaErrorNoKernelImageForDevice;
     return kernel != NULL ? cudaSuccess : cudaErrorInvalidValue;
 }
 
@@ -418,12 +423,12 @@ cudaError_t vly_cuda_span_clusters(const vly_cuda_view *view,
 cudaError_t vly_cuda_launch_span(const vly_cuda_view *view,
                                  const vly_cuda_launch *launch,
                                  const vly_cuda_partition *partition,
-                                 cudaStream_t stream)
+                                 const void *spliced, cudaStream_t stream)
 {
     for (uint32_t i = 0; i < partition->span.n; i++)
         if (partition->span.gate[i] == NULL || partition->span.mail[i] == NULL)
             return cudaErrorInvalidValue;
-    return vly_cuda_launch_partition(view, launch, partition, NULL, stream);
+    return vly_cuda_launch_partition(view, launch, partition, spliced, stream);
 }
 
 cudaError_t vly_cuda_launch_span_count(const vly_cuda_view *view,

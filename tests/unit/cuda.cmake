@@ -166,7 +166,7 @@ if(TARGET cuda)
                 burst_spliced_learning burst_spliced_ports_learning
                 burst_spliced_learners
                 burst_spliced_resident burst_spliced_shifted
-                burst_spliced_partition
+                burst_spliced_partition burst_spliced_span
                 burst_ports_rules modulator learning_taken burst_resident burst_shifted
                 burst_learners burst_learner_rules build_learners
                 burst_partition burst_narrow burst_span burst_span_narrow

@@ -21,6 +21,9 @@ LEARNING = [("learning", "_Z10run_burstsILi10EE", True),
             ("ports_learning", "_Z10run_burstsILi8EE", False),
             ("learners", "_Z12run_residentILi9ELb1ELj768EE", True),
             ("learners", "_Z12run_residentILi8ELb0ELj1024EE", True)]
+# kernels of plan partitioned on one device and several: text, name, kinds of sums
+SLICED = [("partition", "_Z13run_partition", (0, 1, 2)),
+          ("span", "_Z8run_span", (0, 2))]
 STDP, TRIPLET = 1, 5 # parts that are needed: rule 0, rules 0 and 2
 AROUND = 32 # bytes spilled outside of a step at most; 0 to 16 were found
 OPERATIONS = {0x20: "FMUL", 0x21: "FADD", 0x23: "FFMA"}
@@ -125,6 +128,26 @@ def check_learning(ptxas, splicer, texts, folder, genome):
             fail("a rule that is not needed is compiled")
 
 
+def check_sliced(ptxas, splicer, texts, folder, genome):
+    for kind, name, sums in SLICED:
+        kernel = os.path.join(texts, f"burst_spliced_{kind}.ptx")
+        with open(kernel, encoding="ascii") as file:
+            entries = re.findall(rf"\.entry ({name}ILi\d+ELj\d+ELi\d+EE)",
+                                 file.read())
+        # as cuda_splice.c looks for them
+        wanted = [f"{name}ILi{model}ELj{unit}ELi{k}EE" for model in (8, 9)
+                  for unit in (1, 2, 4) for k in sums]
+        if sorted(entries) != sorted(wanted):
+            fail(f"{kernel}: kernels {entries}")
+        for begin in (wanted[0], wanted[-1]):
+            text = splice(splicer, kernel, [genome], begin)
+            if text.count(".entry") != 1:
+                fail(f"{kernel}: {text.count('.entry')} kernels of {begin}")
+            check(ptxas, text, f"{kind}, {begin}", 90, folder, 0, True)
+        check(ptxas, splice(splicer, kernel, ["1", "2", "3"], wanted[-1]),
+              kind + ", random programs", 90, folder, 0, True)
+
+
 CONTROL = """.version 7.0
 .target sm_75
 .address_size 64
@@ -171,6 +194,7 @@ def main():
                       architecture, folder, n_steps, kind != "only")
         check(ptxas, splice(splicer, kernel, ["1", "2", "3"]),
               kind + ", random programs", 90, folder, n_steps, True)
+    check_sliced(ptxas, splicer, texts, folder, sys.argv[5])
     check_learning(ptxas, splicer, texts, folder, sys.argv[5])
 
 

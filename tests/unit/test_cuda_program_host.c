@@ -13,7 +13,7 @@
 #include "random_ir.h"
 
 #define BACKEND test_backend
-enum { N = 37, FAN = 3 };
+enum { N = 37, FAN = 3, N_SPAN = 150 };
 
 typedef struct own_net {
     test_net net;
@@ -24,23 +24,23 @@ typedef struct own_net {
     uint32_t weights[N * FAN + 2 * N];
 } own_net;
 
-static const uint32_t zeros[N];
+static const uint32_t zeros[N_SPAN];
 
-static void add_area(own_net *own, random_ir *ir)
+static void add_area(own_net *own, random_ir *ir, uint32_t n)
 {
     test_net *net = &own->net;
     net->areas[net->desc.n_areas++] =
         (vly_area_desc){.name = "own",
                         .model = "random",
                         .first = net->desc.n_neurons,
-                        .n_neurons = N,
+                        .n_neurons = n,
                         .n_ports = ir->n_ports,
                         .scale = {1.0f, 1.0f},
                         .coefs = own->columns,
                         .n_coefs = ir->n_coefs,
                         .n_fields = ir->program.n_fields,
                         .program = &ir->program};
-    net->desc.n_neurons += N;
+    net->desc.n_neurons += n;
 }
 
 /* A rule of a user by which no weight changes. */
@@ -72,7 +72,7 @@ static void add_learning(own_net *own)
 }
 
 /* A large program, and one whose values are in memory of the device. */
-static own_net *own_make(bool learns)
+static own_net *own_make_of(uint32_t n, bool learns, bool one_port)
 {
     own_net *own = calloc(1, sizeof *own);
     assert_non_null(own);
@@ -84,15 +84,21 @@ static own_net *own_make(bool learns)
         own->columns[c] = (vly_column){.words = zeros,
                                        .uniform = c % 3 != 0,
                                        .type = own->ir[0].coef_types[c]};
-    add_area(own, &own->ir[0]);
-    add_area(own, &own->ir[1]);
-    for (uint32_t k = 0; learns && k < 2; k++) /* plan resident has one port */
+    add_area(own, &own->ir[0], n);
+    add_area(own, &own->ir[1], n);
+    for (uint32_t k = 0; one_port && k < 2; k++)
         random_ir_ports(&own->ir[k], 1);
     test_random_projection(&own->net, 0, 1, FAN, 1, 9, 1, learns ? 0 : 2);
     test_net_finish(&own->net);
     if (learns)
         add_learning(own);
     return own;
+}
+
+/* Plan resident has one port. */
+static own_net *own_make(bool learns)
+{
+    return own_make_of(N, learns, learns);
 }
 
 static void own_free(own_net *own)
@@ -127,9 +133,8 @@ static vly_status use(vly_backend_net *made, vly_error *error)
     return status;
 }
 
-static void walk(const char *options, bool learns)
+static void walk_net(own_net *own, const char *options)
 {
-    own_net *own = own_make(learns);
     uint32_t n_failed = 0;
     bool came = true;
     for (uint64_t n = 1; came; n++) {
@@ -158,6 +163,11 @@ static void walk(const char *options, bool learns)
     print_message("%u blocks end it\n", n_failed);
     assert_true(n_failed > 40);
     own_free(own);
+}
+
+static void walk(const char *options, bool learns)
+{
+    walk_net(own_make(learns), options);
 }
 
 static void every_block(void **state)
@@ -204,7 +214,7 @@ static void columns_that_were_not_copied(void **state)
     }
     assert_ok(BACKEND->net_info(made, &info, &error), error);
     assert_true(info.device_bytes ==
-                before + (uint64_t)n_widened * sizeof zeros);
+                before + (uint64_t)n_widened * N * sizeof *zeros);
     BACKEND->net_destroy(made);
     own_free(own);
 }
@@ -444,6 +454,116 @@ static void cached_code(void **state)
     own_free(own);
 }
 
+/* ---- several devices ----------------------------------------------------- */
+
+static own_net *own_make_span(void)
+{
+    return own_make_of(N_SPAN, false, true);
+}
+
+static void every_block_of_spans(void **state)
+{
+    (void)state;
+    walk_net(own_make_span(), "span=2");
+}
+
+/* On both devices, or the parts that options name. */
+static vly_status make_span(const own_net *own, const char *options,
+                            vly_backend_net **made, vly_error *error)
+{
+    vly_device_spec devices[2];
+    for (uint32_t i = 0; i < 2; i++)
+        devices[i] = (vly_device_spec){.struct_size = sizeof devices[i],
+                                       .index = i,
+                                       .n_threads = 1,
+                                       .options = options};
+    return BACKEND->net_create_span(devices, 2, &own->net.desc, &own->net.start,
+                                    made, error);
+}
+
+/* plan: of the net that is made, which runs, or why none is. */
+static void assert_span(const own_net *own, const char *options,
+                        const char *plan)
+{
+    const uint64_t live = test_host_live();
+    vly_backend_net *made = NULL;
+    vly_error error = {.struct_size = sizeof error};
+    vly_net_info info = {.struct_size = sizeof info};
+    const vly_status status = make_span(own, options, &made, &error);
+    const char *said = status == VLY_OK ? info.plan : error.message;
+    if (status == VLY_OK) {
+        assert_ok(BACKEND->net_info(made, &info, &error), error);
+        assert_ok(use(made, &error), error);
+    } else {
+        assert_int_equal(status, VLY_E_UNSUPPORTED);
+    }
+    if (strncmp(said, plan, strlen(plan)) != 0)
+        fail_msg("%s, wanted: %s", said, plan);
+    BACKEND->net_destroy(made);
+    assert_true(test_host_live() == live);
+}
+
+#define FELL_BACK "1 device of 2, since a span of 2 devices"
+
+/* One kernel for both devices, or, from a cache, one each; where it cannot be
+ * had, on either of them, one device runs the net. */
+static void spans(void **state)
+{
+    own_net *own = own_make_span();
+    vly_backend_net *made = NULL;
+    vly_error error = {.struct_size = sizeof error};
+    const char *last = NULL;
+    (void)state;
+    assert_plan(own, "span=2",
+                "2 parts of one device: partitioned with users' models: ");
+    assert_span(own, "devices=all",
+                "2 devices: partitioned with users' models: ");
+    snprintf(cache_folder, sizeof cache_folder, "%s/cuda_cache",
+             VLY_TEST_BINARY_DIR);
+    clear_cache();
+    setenv("FAKE_CUDA_LINK", "0", 1);
+    setenv("XDG_CACHE_HOME", cache_folder, 1);
+    for (int i = 0; i < 2; i++) /* made, found */
+        assert_span(own, "devices=all,cache=all",
+                    "2 devices: partitioned with users' models: ");
+    unsetenv("XDG_CACHE_HOME");
+    unsetenv("FAKE_CUDA_LINK");
+    clear_cache();
+    const uint64_t before = test_host_warnings(&last);
+    setenv("FAKE_CUDA_PREPARE", "1", 1);
+    assert_span(own, "devices=all",
+                FELL_BACK ": users' models: failed: resident with users'");
+    assert_int_equal(test_host_warnings(&last), before + 1);
+    assert_string_equal(last, "the net runs on 1 of 2 devices: a span of 2 "
+                              "devices: users' models: failed");
+    assert_span(own, "devices=all,plan=partitioned",
+                "a span of 2 devices: users' models: failed");
+    setenv("FAKE_CUDA_PREPARE", "0", 1);
+    assert_span(own, "devices=all",
+                FELL_BACK ": users' models: failed: global: ");
+    unsetenv("FAKE_CUDA_PREPARE");
+
+    setenv("FAKE_CUDA_JIT", "218", 1); /* cudaErrorInvalidPtx */
+    assert_plan(own, "span=2,devices=all",
+                FELL_BACK ": users' models: failed: global: ");
+    assert_span(own, "devices=all",
+                FELL_BACK ": users' models: failed: global: ");
+    assert_int_equal(make(own, "span=2", &made, &error), VLY_E_UNSUPPORTED);
+    assert_string_equal(error.message,
+                        "a span of 2 devices: users' models: failed");
+    unsetenv("FAKE_CUDA_JIT");
+
+    setenv("FAKE_CUDA_MAJOR", "8", 1);
+    assert_span(own, "devices=all",
+                FELL_BACK ", which has plan=partitioned only: models of users "
+                          "need compute capability 9.0: resident with users'");
+    unsetenv("FAKE_CUDA_MAJOR");
+    assert_span(own, "devices=all,jit=0",
+                "1 device of 2, since models of users run step by step with "
+                "jit=0: global: ");
+    own_free(own);
+}
+
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(every_block),
     cmocka_unit_test(every_block_of_maps),
@@ -453,5 +573,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(no_compiler),
     cmocka_unit_test(another_instance),
     cmocka_unit_test(cached_code),
+    cmocka_unit_test(every_block_of_spans),
+    cmocka_unit_test(spans),
 };
 VLY_TEST_MAIN(tests)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Programs of users' models on the CUDA backend beside the CPU's: random ones
  * (random_ir.c) in nets with built-in models, values that do not fit into
- * shared memory, columns that are written, every plan, and beside maps that
- * learn.
+ * shared memory, columns that are written, every plan, several devices, and
+ * beside maps that learn.
  * test_cuda_programs [FIRST COUNT]: nets of three random programs.
  */
 #include "test_cuda_pair.h"
@@ -379,35 +379,41 @@ static void write_both(vly_backend_net *const nets[2], uint32_t area,
 }
 
 /* All coefficients of all areas: one word for all, one a neuron, and again. */
-static void test_columns(void **state)
+static void write_columns(const test_net *net, const programs *p,
+                          const char *options)
 {
-    test_net net;
-    programs *p = malloc(sizeof *p);
     vly_backend_net *nets[2];
     vly_snapshot last;
-    (void)state;
-    pair_open();
-    assert_non_null(p);
-    init(&net, p, 16); /* one of its programs is large */
-    nets[0] = pair_create(pair_cpu, &net, NULL, NULL);
-    nets[1] = pair_create(pair_cuda, &net, NULL, NULL);
+    nets[0] = pair_create(pair_cpu, net, NULL, NULL);
+    nets[1] = pair_create(pair_cuda, net, options, NULL);
     for (uint32_t turn = 0; turn < 3; turn++) {
-        for (uint32_t a = 0, k = 0; a < net.desc.n_areas; a++) {
-            if (net.areas[a].program == NULL)
+        for (uint32_t a = 0, k = 0; a < net->desc.n_areas; a++) {
+            if (net->areas[a].program == NULL)
                 continue;
-            for (uint32_t c = 0; c < net.areas[a].n_coefs; c++) {
+            for (uint32_t c = 0; c < net->areas[a].n_coefs; c++) {
                 vly_column column = p->columns[k][c];
                 column.uniform = (turn + c) % 2;
                 write_both(nets, a, c, &column);
             }
             k++;
         }
-        run_both(&net, nets, 3, NULL, 0);
+        run_both(net, nets, 3, NULL, 0);
         assert_same_state(nets, &last);
         test_snapshot_deinit(&last);
     }
     pair_cpu->net_destroy(nets[0]);
     pair_cuda->net_destroy(nets[1]);
+}
+
+static void test_columns(void **state)
+{
+    test_net net;
+    programs *p = malloc(sizeof *p);
+    (void)state;
+    pair_open();
+    assert_non_null(p);
+    init(&net, p, 16); /* one of its programs is large */
+    write_columns(&net, p, NULL);
     deinit(&net, p);
     free(p);
 }
@@ -451,10 +457,14 @@ static void test_fields(void **state)
 
 /* ---- plans --------------------------------------------------------------- */
 
-/* Programs of one port, which all plans run, with one model of the built-in
- * ones if mixed. n: neurons of an area at most; 0: as many as elsewhere. */
+/* Beside programs: a built-in model; a map that learns; all maps have one
+ * delay, and none has shifts. */
+enum { WITH_MODEL = 1, WITH_LEARNING = 2, WITH_ONE_DELAY = 4 };
+
+/* Programs of one port, which all plans run. n: neurons of an area at most; 0:
+ * as many as elsewhere. */
 static void init_one_port(test_net *net, programs *p, uint64_t seed, uint32_t n,
-                          bool mixed, bool learns)
+                          int with)
 {
     static const uint32_t poisson[] = {0xa0000000u, 0xe0000000u, 0xfff00000u};
     uint32_t delta[6];
@@ -464,21 +474,22 @@ static void init_one_port(test_net *net, programs *p, uint64_t seed, uint32_t n,
         random_ir_make(&p->ir[k], seed * PROGRAMS + k);
         random_ir_ports(&p->ir[k], 1);
         add_area(net, p, k, n);
-        if (k != seed % PROGRAMS || !mixed)
+        if (k != seed % PROGRAMS || (with & WITH_MODEL) == 0)
             continue;
         test_delta_coefs(delta, 0.9f, 2);
         test_area(net, "lif_psc_delta", 50, delta, 4);
     }
     for (uint32_t a = 0; a < net->desc.n_areas; a++) {
+        const bool delays = (with & WITH_ONE_DELAY) == 0;
         test_random_projection(net, a, test_random(net, net->desc.n_areas), 5,
-                               -20, 30, 1 + test_random(net, 3),
-                               test_random(net, 3));
+                               -20, 30, delays ? 1 + test_random(net, 3) : 2,
+                               delays ? test_random(net, 3) : 0);
         test_stimulus(net, a, poisson, 3, -2, 9, 0);
     }
-    if (learns) /* the last one; all delays are the same */
+    if ((with & WITH_LEARNING) != 0) /* the last one; all delays are the same */
         test_random_projection(net, 0, test_random(net, net->desc.n_areas),
                                RULE_FAN, 0, 30, 1 + test_random(net, 3), 0);
-    if (seed % 5 == 0)
+    if (seed % 5 == 0 && (with & WITH_ONE_DELAY) == 0)
         pair_shift_maps(net, seed);
     test_net_finish(net);
     fill_state(net, p);
@@ -495,7 +506,7 @@ static bool has_jit(void)
                                     .options = "plan=resident"};
     vly_backend_net *made = NULL;
     assert_non_null(p);
-    init_one_port(&net, p, 2, 0, false, false);
+    init_one_port(&net, p, 2, 0, 0);
     const vly_status status =
         pair_cuda->net_create(&device, &net.desc, &net.start, &made, &error);
     if (status == VLY_OK)
@@ -531,10 +542,13 @@ static const plan_case plan_cases[] = {
 };
 enum { PLAN_CASES = sizeof plan_cases / sizeof plan_cases[0] };
 
-static int one_plan(uint64_t seed)
+/* From the first case to the second, with a net that the first wants. */
+static int one_plan(uint64_t seed, const plan_case *first,
+                    const plan_case *second)
 {
-    const plan_case *first = &plan_cases[seed % PLAN_CASES];
-    const plan_case *second = &plan_cases[(seed / PLAN_CASES + 1) % PLAN_CASES];
+    const bool narrow = strstr(first->options, "narrow=1") != NULL;
+    const int with =
+        (narrow ? WITH_ONE_DELAY : 0) | (seed / 2 % 2 == 1 ? WITH_MODEL : 0);
     test_net net;
     programs *p = malloc(sizeof *p);
     vly_backend_net *nets[2];
@@ -542,7 +556,7 @@ static int one_plan(uint64_t seed)
     vly_snapshot last;
     vly_input inputs[INPUTS];
     assert_non_null(p);
-    init_one_port(&net, p, seed, first->n_neurons, seed / 2 % 2 == 1, false);
+    init_one_port(&net, p, seed, first->n_neurons, with);
     place at = {seed, first->options, "first plan", p};
     pair_inputs(&net, inputs, INPUTS, BURSTS);
     nets[0] = pair_create(pair_cpu, &net, NULL, NULL);
@@ -578,11 +592,110 @@ static void test_plans(void **state)
         skip();
     n_spikes = 0;
     for (uint64_t seed = first_net; seed < first_net + n; seed++)
-        n_wrong += !one_plan(seed);
+        n_wrong += !one_plan(seed, &plan_cases[seed % PLAN_CASES],
+                             &plan_cases[(seed / PLAN_CASES + 1) % PLAN_CASES]);
     if (n_wrong > 0)
         fail_msg("%llu of %llu nets differ", (unsigned long long)n_wrong,
                  (unsigned long long)n);
     assert_true(n_spikes > 20 * n);
+}
+
+/* ---- several devices ----------------------------------------------------- */
+
+#define PARTS(n) n " parts of one device: partitioned with users' models: "
+
+static const plan_case span_cases[] = {
+    {"span=2", PARTS("2"), 150},
+    {"span=3,launch=3", PARTS("3"), 200},
+    {"plan=resident", "resident with users' models: ", 170},
+    {"span=2,narrow=1,launch=5", "by 16 bits", 150},
+    {"span=4,unit=1", PARTS("4"), 250},
+    {"plan=global,jit=0", "step by step", 150},
+    {"span=2,cluster=2,unit=2,launch=1", PARTS("2"), 300},
+    {"span=3,narrow=1,unit=1", "by 16 bits", 180},
+    {"span=2,cluster=1,narrow=0", PARTS("2"), 260},
+    {"plan=partitioned", "partitioned with users' models: ", 150},
+};
+enum { SPAN_CASES = sizeof span_cases / sizeof span_cases[0] };
+
+/* A snapshot of any number of devices begins a net on any other. */
+static void test_spans(void **state)
+{
+    const uint64_t n = n_nets != NETS ? n_nets : SPAN_CASES * PLAN_NETS / 2;
+    uint64_t n_wrong = 0;
+    (void)state;
+    pair_open();
+    if (!has_jit())
+        skip();
+    n_spikes = 0;
+    for (uint64_t seed = first_net; seed < first_net + n; seed++)
+        n_wrong +=
+            !one_plan(seed, &span_cases[seed % SPAN_CASES],
+                      &span_cases[(seed * 3 + seed / SPAN_CASES) % SPAN_CASES]);
+    if (n_wrong > 0)
+        fail_msg("%llu of %llu nets differ", (unsigned long long)n_wrong,
+                 (unsigned long long)n);
+    assert_true(n_spikes > 20 * n);
+}
+
+/* Columns of all devices are written. */
+static void test_span_columns(void **state)
+{
+    test_net net;
+    programs *p = malloc(sizeof *p);
+    (void)state;
+    pair_open();
+    if (!has_jit())
+        skip();
+    assert_non_null(p);
+    for (uint64_t seed = 1; seed < 4; seed++) {
+        static const char *const options[3] = {"span=2", "span=3,launch=2",
+                                               "span=4"};
+        init_one_port(&net, p, seed, 200, WITH_MODEL);
+        write_columns(&net, p, options[seed - 1]);
+        deinit(&net, p);
+    }
+    free(p);
+}
+
+/* Two devices, where there are two: a kernel on each. */
+static void test_two_devices(void **state)
+{
+    vly_device_spec devices[2];
+    vly_error error = {.struct_size = sizeof error};
+    test_net net;
+    programs *p = malloc(sizeof *p);
+    vly_backend_net *nets[2] = {NULL, NULL};
+    vly_snapshot last;
+    vly_input inputs[INPUTS];
+    (void)state;
+    pair_open();
+    if (!has_jit())
+        skip();
+    if (pair_cuda->device_count() < 2) {
+        print_message("skipped: one device\n");
+        skip();
+    }
+    assert_non_null(p);
+    init_one_port(&net, p, 7, 300, WITH_MODEL);
+    pair_inputs(&net, inputs, INPUTS, BURSTS);
+    for (uint32_t i = 0; i < 2; i++)
+        devices[i] = (vly_device_spec){.struct_size = sizeof devices[i],
+                                       .index = i,
+                                       .n_threads = 1,
+                                       .options = "devices=all,launch=5"};
+    nets[0] = pair_create(pair_cpu, &net, NULL, NULL);
+    assert_ok(pair_cuda->net_create_span(devices, 2, &net.desc, &net.start,
+                                         &nets[1], &error),
+              error);
+    assert_plan(nets[1], "2 devices: partitioned with users' models: ");
+    run_both(&net, nets, BURSTS, inputs, INPUTS);
+    assert_same_state(nets, &last);
+    test_snapshot_deinit(&last);
+    pair_cpu->net_destroy(nets[0]);
+    pair_cuda->net_destroy(nets[1]);
+    deinit(&net, p);
+    free(p);
 }
 
 /* ---- beside maps that learn ---------------------------------------------- */
@@ -697,7 +810,8 @@ static int one_learning_net(uint64_t seed, uint64_t *n_changed)
     vly_backend_net *nets[2];
     vly_input inputs[INPUTS];
     assert_non_null(p);
-    init_one_port(&net, p, seed, with->n_neurons, seed / 2 % 2 == 1, true);
+    init_one_port(&net, p, seed, with->n_neurons,
+                  WITH_LEARNING | (seed / 2 % 2 == 1 ? WITH_MODEL : 0));
     add_learning(&net, &l);
     place at = {seed, with->options, "a map learns", p};
     pair_inputs(&net, inputs, INPUTS, BURSTS);
@@ -741,14 +855,14 @@ static void test_refused_plans(void **state)
     static const char *const refused[][2] = {
         {"plan=resident,jit=0", "run step by step with jit=0"},
         {"plan=partitioned,jit=0", "run step by step with jit=0"},
-        {"span=2", "the net has models of users"}};
+        {"span=2,jit=0", "models of users run step by step with jit=0"}};
     test_net net;
     programs *p = malloc(sizeof *p);
     vly_error error = {.struct_size = sizeof error};
     (void)state;
     pair_open();
     assert_non_null(p);
-    init_one_port(&net, p, 2, 0, false, false);
+    init_one_port(&net, p, 2, 150, 0);
     for (int i = 0; i < 3; i++) {
         vly_backend_net *made = NULL;
         const vly_device_spec device = {.struct_size = sizeof device,
@@ -764,6 +878,14 @@ static void test_refused_plans(void **state)
     vly_backend_net *made = pair_create(pair_cuda, &net, "plan=global", NULL);
     assert_plan(made, "global");
     pair_cuda->net_destroy(made);
+    made = pair_create(pair_cuda, &net, "span=2,devices=all,jit=0", NULL);
+    assert_plan(made, "1 device of 2, since models of users run step by step");
+    pair_cuda->net_destroy(made);
+    deinit(&net, p);
+    init(&net, p, 3); /* with three and four ports */
+    made = pair_create(pair_cuda, &net, "span=2,devices=all", NULL);
+    assert_plan(made, "1 device of 2, since a model has more than one port");
+    pair_cuda->net_destroy(made);
     deinit(&net, p);
     free(p);
 }
@@ -776,6 +898,9 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_columns),
         cmocka_unit_test(test_fields),
         cmocka_unit_test(test_plans),
+        cmocka_unit_test(test_spans),
+        cmocka_unit_test(test_span_columns),
+        cmocka_unit_test(test_two_devices),
         cmocka_unit_test(test_learning),
         cmocka_unit_test(test_refused_plans),
     };
