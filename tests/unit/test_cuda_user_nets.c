@@ -2,7 +2,8 @@
  * Nets of the engine with users' models and users' rules of plasticity on the
  * CUDA backend beside the CPU's: maps that learn, short-term plasticity and
  * candidates in the same net, swaps,
- * kept states, fail-over, runs of a few bursts, parameters that are changed.
+ * kept states, fail-over, runs of a few bursts, parameters that are changed,
+ * several devices.
  * TEST_PLUGIN: the kernels on the processor; otherwise a device.
  */
 #include <stdlib.h>
@@ -18,7 +19,7 @@ enum { IS_SLOW = 1 };
 enum { IS_SLOW = 0 };
 #endif
 
-#define ONE                                                                    \
+#define ONE_OF(n)                                                              \
     "format = 1\n[run]\ndt_ms = 0.5\nbursts = 60\n"                            \
     "[neuron.own]\nparam = { c_m = \"250 pF\", tau_m = \"10 ms\", "            \
     "e_l = \"-65 mV\", v_th = \"-50 mV\", t_ref = \"2 ms\", "                  \
@@ -29,8 +30,9 @@ enum { IS_SLOW = 0 };
     "i_syn' = -i_syn/tau_syn\"\n"                                              \
     "on.arrived = \"i_syn += in\"\nspike = \"v >= v_th\"\n"                    \
     "reset = \"v = e_l\"\nrefractory = \"t_ref\"\n"                            \
-    "[area.A]\nmodel = \"own\"\nneurons = 40\n"                                \
-    "i_e_pa = { uniform = [200, 700] }\n"
+    "[area.A]\nmodel = \"own\"\nneurons = " n                                  \
+    "\ni_e_pa = { uniform = [200, 700] }\n"
+#define ONE ONE_OF("40")
 
 #define OWN                                                                    \
     ONE "[neuron.noisy]\nparam = { tau = \"8 ms\", p = 0.05 }\n"               \
@@ -155,6 +157,34 @@ static const char alone[] = ALONE("30");
 /* more neurons than one block has threads */
 static const char many[] = ALONE("1100");
 
+/* For several devices: models of one port, one of which draws numbers, and a
+ * built-in one whose input is recorded, which makes it a program. */
+static const char spread[] = ONE_OF(
+    "300") "[neuron.drawn]\nparam = { tau = \"8 ms\", p = 0.05 }\n"
+           "port = { up = \"mV\" }\nstate = { x = \"0 mV\" }\n"
+           "eq = \"x' = -x/tau\"\non.up = \"x += in\"\n"
+           "spike = \"x > 1 mV and uniform() < p + sigmoid(x/4 mV - 2)\"\n"
+           "reset = \"x = uniform()*x\"\n"
+           "[area.D]\nmodel = \"drawn\"\nneurons = 170\n"
+           "[area.B]\nmodel = \"lif_psc_delta\"\nneurons = 90\n"
+           "[area.E]\nmodel = \"lif_psc_exp\"\nneurons = 45\n"
+           "[[record]]\nwhat = \"input\"\nfrom = \"B\"\n"
+           "[[map]]\nid = \"AD\"\nfrom = \"A\"\nto = \"D\"\n"
+           "rule = \"fixed_in_degree\"\nin_degree = 5\n"
+           "weight_mv = { uniform = [-1, 4] }\n"
+           "delay_ms = { uniform = [0.5, 4] }\n"
+           "[[map]]\nid = \"DA\"\nfrom = \"D\"\nto = \"A\"\n"
+           "rule = \"fixed_in_degree\"\nin_degree = 4\nweight_pa = 60\n"
+           "delay_ms = 1\n"
+           "[[map]]\nid = \"DB\"\nfrom = \"D\"\nto = \"B\"\n"
+           "rule = \"fixed_in_degree\"\nin_degree = 4\n"
+           "weight_mv = { uniform = [-2, 6] }\ndelay_ms = 1.5\n"
+           "[[map]]\nid = \"BE\"\nfrom = \"B\"\nto = \"E\"\n"
+           "rule = \"fixed_in_degree\"\nin_degree = 6\nweight_pa = 400\n"
+           "delay_ms = 0.5\n" B "weight_mv = 4\n"
+           "[[stimulus]]\nkind = \"poisson\"\nto = \"D\"\nrate_hz = 400\n"
+           "weight_mv = 2\n";
+
 static const char *const genomes[] = {plain,       learning, candidates, rules,
                                       rules_alone, beside,   alone};
 
@@ -204,6 +234,8 @@ static void act(fixture *f, vly_net *net, uint64_t burst)
         assert_ok(vly_net_set(net, "area.A.i_e_pa", 650, &f->error), f->error);
         if (has(f, "C"))
             assert_ok(vly_net_set(net, "area.C.p", 0.5, &f->error), f->error);
+        if (has(f, "D"))
+            assert_ok(vly_net_set(net, "area.D.p", 0.5, &f->error), f->error);
     }
     if (burst == 18 && learns_by(f, "synapse pair"))
         assert_ok(vly_net_set(net, "plasticity.p.alpha", -0.6, &f->error),
@@ -358,6 +390,92 @@ static void what_is_refused(void **state)
     fixture_deinit(&f);
 }
 
+/* ---- several devices ----------------------------------------------------- */
+
+#ifdef TEST_PLUGIN
+#define BOTH "cuda:0-1,devices=all"
+#else
+#define BOTH "cuda:0,span=4" /* a device may be alone */
+#endif
+
+static void assert_plan(fixture *f, vly_net *net, const char *plan)
+{
+    vly_stats stats = {.struct_size = sizeof stats};
+    assert_ok(vly_net_stats(net, &stats, &f->error), f->error);
+    if (strstr(stats.plan, plan) == NULL)
+        fail_msg("%s, wanted %s", stats.plan, plan);
+}
+
+/* From one device to several and back, to the processor, in short runs. */
+static void several_devices(void **state)
+{
+    static const move moves[] = {{"cuda:0,span=2", NULL, 0, 60},
+                                 {BOTH, "cpu:2", 20, 60},
+                                 {"cpu:3", "cuda:0,span=3", 27, 7},
+                                 {BOTH, "cuda:0,span=2,launch=3", 33, 5},
+                                 {"cuda:0,plan=global", BOTH, 17, 60},
+                                 {"cuda:0,span=3,cluster=1", "cuda", 9, 60}};
+    fixture f;
+    (void)state;
+    init(&f, spread);
+    const move cpu = {"cpu:1", NULL, 0, 60};
+    fingerprint wanted = run(&f, &cpu);
+    assert_true(wanted.spikes > 500);
+    for (size_t i = 0; i < sizeof moves / sizeof moves[0]; i++) {
+        fingerprint found = run(&f, &moves[i]);
+        assert_same(&found, &wanted);
+    }
+    vly_net *net = fixture_net(&f, BOTH);
+    assert_plan(&f, net, ": partitioned with users' models: ");
+    vly_net_destroy(net);
+    fixture_deinit(&f);
+}
+
+/* Sums of what arrives, potentials and all else, from whichever device has
+ * them; in a net that goes on from a file. */
+static void values_of_several_devices(void **state)
+{
+    static const char *const names[] = {"cuda:0,span=3", "cpu:2"};
+    static const char *const fields[][2] = {
+        {"A", "v_mv"}, {"B", "input_mv"}, {"B", "v_mv"}, {"D", "x_mv"}};
+    double values[2][4][90];
+    double sum = 0;
+    char path[512];
+    fixture f;
+    (void)state;
+    init(&f, spread);
+    snprintf(path, sizeof path, "%s/cuda_user_spans_%ld.state",
+             VLY_TEST_BINARY_DIR, (long)getpid());
+    for (int i = 0; i < 2; i++) {
+        vly_state *kept = NULL;
+        vly_state *read = NULL;
+        vly_net *other = NULL;
+        vly_net *net = fixture_net(&f, names[i]);
+        (void)fixture_run(&f, net, 17);
+        assert_ok(vly_net_snapshot(net, &kept, &f.error), f.error);
+        vly_net_destroy(net);
+        assert_ok(vly_state_save(kept, path, &f.error), f.error);
+        assert_ok(vly_state_load(path, &read, &f.error), f.error);
+        unlink(path);
+        assert_ok(vly_net_resume(f.connectome, f.registry, names[1 - i], 0,
+                                 read, &other, &f.error),
+                  f.error);
+        (void)fixture_run(&f, other, 23);
+        for (int k = 0; k < 4; k++)
+            assert_ok(vly_net_read(other, fields[k][0], fields[k][1], 0, 90,
+                                   values[i][k], &f.error),
+                      f.error);
+        vly_net_destroy(other);
+        vly_state_destroy(kept);
+        vly_state_destroy(read);
+    }
+    assert_memory_equal(values[0], values[1], sizeof values[0]);
+    for (int n = 0; n < 90; n++)
+        sum += values[0][1][n] * values[0][1][n];
+    assert_true(sum > 0);
+    fixture_deinit(&f);
+}
+
 /* Nets that learn, by compiled steps. */
 static void compiled_plans(void **state)
 {
@@ -385,13 +503,9 @@ static void compiled_plans(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         fixture f;
-        vly_stats stats = {.struct_size = sizeof stats};
         init(&f, cases[i].genome);
         vly_net *net = fixture_net(&f, cases[i].device);
-        assert_ok(vly_net_stats(net, &stats, &f.error), f.error);
-        if (strstr(stats.plan, cases[i].plan) == NULL)
-            fail_msg("%s: %s, wanted %s", cases[i].device, stats.plan,
-                     cases[i].plan);
+        assert_plan(&f, net, cases[i].plan);
         vly_net_destroy(net);
         fixture_deinit(&f);
     }
@@ -421,18 +535,17 @@ static void which_plan(void **state)
 #ifdef TEST_PLUGIN
 /* The device fails (fake_cuda.c): the processor goes on from the last kept
  * state, with the same bits. */
-static void failed_device(void **state)
+static void fail_device(const char *genome, const char *name, const char *fault)
 {
     fixture f;
     vly_stats stats = {.struct_size = sizeof stats};
-    (void)state;
-    init(&f, learning);
+    init(&f, genome);
     vly_net *cpu = fixture_net(&f, "cpu:2");
-    vly_net *net = fixture_net(&f, "cuda");
+    vly_net *net = fixture_net(&f, name);
     assert_ok(vly_net_failover(net, "cpu:1", 0, 10, NULL, NULL, &f.error),
               f.error);
     assert_ok(vly_net_run(net, 25, &f.error), f.error);
-    setenv("FAKE_CUDA_FAULT", "0", 1);
+    setenv("FAKE_CUDA_FAULT", fault, 1);
     vly_status status = vly_net_run(net, 25, &f.error);
     unsetenv("FAKE_CUDA_FAULT");
     assert_ok(status, f.error);
@@ -445,12 +558,24 @@ static void failed_device(void **state)
     vly_net_destroy(net);
     fixture_deinit(&f);
 }
+
+static void failed_device(void **state)
+{
+    (void)state;
+    fail_device(learning, "cuda", "0");
+    fail_device(spread, BOTH, "1");
+}
 #endif
 
 static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(as_the_cpu),          cmocka_unit_test(kept_states),
-    cmocka_unit_test(resumed_from_a_file), cmocka_unit_test(what_is_refused),
-    cmocka_unit_test(which_plan),          cmocka_unit_test(compiled_plans),
+    cmocka_unit_test(as_the_cpu),
+    cmocka_unit_test(kept_states),
+    cmocka_unit_test(resumed_from_a_file),
+    cmocka_unit_test(what_is_refused),
+    cmocka_unit_test(which_plan),
+    cmocka_unit_test(compiled_plans),
+    cmocka_unit_test(several_devices),
+    cmocka_unit_test(values_of_several_devices),
 #ifdef TEST_PLUGIN
     cmocka_unit_test(failed_device),
 #endif
