@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
- * test_random_models FIRST COUNT [SPEC...]: genomes of eight random models each
- * (random_neuron.c), by seed. The backends (cpu:1, cpu:3 with scalar code, or
- * those named), a net that is swapped half way and the second simulator, which
- * evaluates the operations one by one, must give the same digests; the resolved
- * genome must have the same hash. Nine genomes of ten must fire.
+ * test_random_models FIRST COUNT [spread] [SPEC...]: genomes of eight random
+ * models each (random_neuron.c), by seed; spread: which several devices run.
+ * The backends (cpu:1, cpu:3 with scalar code, or those named), a net that is
+ * swapped half way and the second simulator, which evaluates the operations one
+ * by one, must give the same digests; the resolved genome must have the same
+ * hash. Nine genomes of ten must fire.
  */
 #include "device_test.h"
 
@@ -23,6 +24,7 @@ static const char *const *specs = cpus;
 static uint32_t n_specs = 2;
 static uint64_t first = 0;
 static uint64_t count = 12;
+static bool spread;
 static uint64_t n_firing;
 static uint64_t n_refused;
 static vly_registry *registry;
@@ -89,7 +91,7 @@ static void random_models(void **state)
     for (uint64_t seed = first; seed < first + count; seed++) {
         vly_genome *genome = NULL;
         vly_connectome *connectome = NULL;
-        char *text = random_neuron_genome(seed, MODELS);
+        char *text = random_neuron_genome(seed, MODELS, spread);
         vly_status status = vly_genome_parse(text, strlen(text), "random.toml",
                                              NULL, 0, &genome, &error);
         if (status == VLY_OK) {
@@ -130,9 +132,11 @@ int main(int argc, char **argv)
         first = strtoull(argv[1], NULL, 10);
         count = strtoull(argv[2], NULL, 10);
     }
-    if (argc > 3) {
-        specs = (const char *const *)argv + 3;
-        n_specs = (uint32_t)argc - 3;
+    const int at = argc > 3 && strcmp(argv[3], "spread") == 0 ? 4 : 3;
+    spread = at == 4;
+    if (argc > at) {
+        specs = (const char *const *)argv + at;
+        n_specs = (uint32_t)(argc - at);
     }
     return cmocka_run_group_tests(tests, NULL, NULL) ? 1 : 0;
 }

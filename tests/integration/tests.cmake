@@ -41,8 +41,11 @@ if(TARGET cuda)
         COMMAND test_user_models cpu:2 cuda:0 cuda:0,launch=5
                 cuda:0,jit=0 cuda:0,span=2,devices=all)
     vly_test_register(test_random_models_cuda LABELS gpu TIMEOUT 900
-        COMMAND test_random_models 0 125 cpu:2 cuda:0 cuda:0,jit=0
-                cuda:0,span=3,devices=all)
+        COMMAND test_random_models 0 125 cpu:2 cuda:0 cuda:0,jit=0)
+    # parts of one device as several
+    vly_test_register(test_random_models_cuda_span LABELS gpu TIMEOUT 900
+        COMMAND test_random_models 200 60 spread cpu:2 cuda:0,span=2,launch=7
+                cuda:0,span=3)
 endif()
 if(TARGET emulated_cuda)
     # the kernels on the processor: slow, so few bursts
@@ -56,19 +59,25 @@ if(TARGET emulated_cuda)
         slow TIMEOUT 3600 COMMAND test_user_models 400 cpu:1 cuda:0
                                   cuda:0-1,devices=all)
     vly_test_register(test_random_models_cuda_emulated LABELS integration
-        TIMEOUT 600 COMMAND test_random_models 0 8 cpu:1 cuda:0 cuda:0,jit=0
-                    cuda:0,span=2,devices=all)
+        TIMEOUT 600 COMMAND test_random_models 0 8 cpu:1 cuda:0 cuda:0,jit=0)
+    vly_test_register(test_random_models_span_emulated LABELS integration
+        TIMEOUT 600 COMMAND test_random_models 200 4 spread cpu:1 cuda:0,span=3
+                    cuda:0-1,devices=all)
+    vly_test_register(test_random_models_span_emulated_more LABELS integration
+        slow TIMEOUT 3600 COMMAND test_random_models 204 60 spread cpu:1
+                                  cuda:0,span=2,launch=3 cuda:0-1,devices=all)
     vly_test_register(test_random_models_cuda_emulated_more LABELS integration
-        slow TIMEOUT 3600 COMMAND test_random_models 8 117 cpu:1 cuda:0
-                                  cuda:0-1,devices=all)
+        slow TIMEOUT 3600 COMMAND test_random_models 8 117 cpu:1 cuda:0)
     vly_test_register(test_golden_neurons_cuda_emulated LABELS integration
         slow TIMEOUT 1800 COMMAND test_golden neurons cuda:0)
     foreach(name user_models random_models golden_neurons)
         foreach(more "" _more)
-            if(TEST test_${name}_cuda_emulated${more})
-                set_property(TEST test_${name}_cuda_emulated${more}
-                    APPEND PROPERTY ENVIRONMENT "${emulated_plugins}")
-            endif()
+            foreach(on cuda span)
+                if(TEST test_${name}_${on}_emulated${more})
+                    set_property(TEST test_${name}_${on}_emulated${more}
+                        APPEND PROPERTY ENVIRONMENT "${emulated_plugins}")
+                endif()
+            endforeach()
         endforeach()
     endforeach()
 endif()

@@ -235,13 +235,15 @@ static void assignments(maker *m, bool holds)
     put(m, "\"\"\"\n");
 }
 
-static void model(maker *m, uint32_t index)
+static void model(maker *m, uint32_t index, bool one_port)
 {
     m->n_params = 2 + roll(m, 5);
     m->n_states = 1 + roll(m, 6);
     m->n_ports = 1 + roll(m, roll(m, 3) == 0 ? VLY_PORTS_MAX : 2);
     if (index == 0) /* no genome without */
         m->n_ports = 3 + roll(m, VLY_PORTS_MAX - 2);
+    if (one_port)
+        m->n_ports = 1;
     bool holds = roll(m, 2) == 0;
     put(m, "\n[neuron.m%u]\n", index);
     names(m);
@@ -315,18 +317,19 @@ static void put_beside(maker *m, const uint32_t *n_ports, uint32_t n,
             "plasticity = \"tire\"\ndelay_bursts = { uniform = [1, 3] }\n");
 }
 
-char *random_neuron_genome(uint64_t seed, uint32_t n)
+char *random_neuron_genome(uint64_t seed, uint32_t n, bool spread)
 {
     uint32_t n_ports[16] = {0};
     maker m = {.state = seed * 7919 + 17};
     put(&m, "format = 1\n[run]\ndt_ms = 0.%u\nbursts = 20\n", 1 + roll(&m, 9));
     for (uint32_t i = 0; i < n; i++) {
-        model(&m, i);
+        model(&m, i, spread);
         n_ports[i % 16] = m.n_ports;
     }
     for (uint32_t i = 0; i < n; i++) {
         put(&m, "\n[area.a%u]\nmodel = \"m%u\"\nneurons = %u\n", i, i,
-            1 + roll(&m, roll(&m, 4) == 0 ? 600 : 40));
+            (spread && i == 0 ? 500 : 1) +
+                roll(&m, roll(&m, 4) == 0 ? 600 : 40));
         if (roll(&m, 3) == 0)
             put(&m, "k0 = { normal = [0.5, 0.2] }\n");
         put(&m,
@@ -343,6 +346,6 @@ char *random_neuron_genome(uint64_t seed, uint32_t n)
             1 + roll(&m, 9));
         put_port(&m, n_ports[to % 16]);
     }
-    put_beside(&m, n_ports, n < 16 ? n : 16, seed % 3 == 2);
+    put_beside(&m, n_ports, n < 16 ? n : 16, seed % 3 == 2 && !spread);
     return m.text;
 }
