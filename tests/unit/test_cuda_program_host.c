@@ -79,15 +79,15 @@ static own_net *own_make_of(uint32_t n, bool learns, bool one_port)
     test_plugin_open();
     test_net_init(&own->net, 1);
     random_ir_make(&own->ir[0], 16);
-    random_ir_wide(&own->ir[1], 100);
+    random_ir_wide(&own->ir[1], n == N ? 100 : 5); /* of a span: a quick test */
+    for (uint32_t k = 0; one_port && k < 2; k++)
+        random_ir_ports(&own->ir[k], 1);
     for (uint32_t c = 0; c < own->ir[0].n_coefs; c++)
         own->columns[c] = (vly_column){.words = zeros,
                                        .uniform = c % 3 != 0,
                                        .type = own->ir[0].coef_types[c]};
     add_area(own, &own->ir[0], n);
     add_area(own, &own->ir[1], n);
-    for (uint32_t k = 0; one_port && k < 2; k++)
-        random_ir_ports(&own->ir[k], 1);
     test_random_projection(&own->net, 0, 1, FAN, 1, 9, 1, learns ? 0 : 2);
     test_net_finish(&own->net);
     if (learns)
