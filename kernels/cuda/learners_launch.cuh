@@ -30,7 +30,7 @@ static __global__ void __launch_bounds__(VLY_CUDA_THREADS, 1)
     if (threadIdx.x == 0)
         learner.flushed[0] = __ldcg(learners.flushed + blockIdx.x);
     __syncthreads();
-    learner_flush(learner, (uint32_t)burst);
+    learner_flush<ANY_RULE>(learner, (uint32_t)burst);
     if (threadIdx.x == 0) {
         learners.flushed[blockIdx.x] = (uint32_t)burst;
         learners.full[blockIdx.x] = 0;

@@ -72,14 +72,14 @@ keep_account(const vly_cuda_view &view, resident_shared *shared,
  * between: draws for the next burst, record of this one, log and delivery of
  * the previous one, which has n_before spikes in the list; arrivals: slot of
  * the next burst, to whose maps that learn spikes are delivered, or
- * NOTHING_LEARNS. */
-template <bool KEEP>
+ * NOTHING_LEARNS; learners: NULL if there are none. */
+template <bool KEEP, int RULE = ANY_RULE>
 static __device__ __forceinline__ void
 exchange(const vly_cuda_view &view, const vly_cuda_resident &resident,
          const resident_block &block, const resident_learner &learner,
          const warp_roles &roles, uint64_t burst, uint32_t k, uint32_t base,
          uint32_t n_before, bool logs, uint32_t arrivals,
-         resident_neuron *neuron)
+         resident_neuron *neuron, const vly_cuda_learners *learners = nullptr)
 {
     resident_shared *shared = block.shared;
     const uint32_t tag = resident.tag + k + 1;
@@ -105,7 +105,7 @@ exchange(const vly_cuda_view &view, const vly_cuda_resident &resident,
         if (is_full)
             __syncthreads();
     }
-    learner_make_room(learner, burst, k, is_full);
+    learner_make_room<RULE>(learner, burst, k, is_full);
     if (KEEP && roles.updates && neuron->fired != 0) {
         learner_follow_up(learner, k, neuron->id, threadIdx.x,
                           (uint32_t)(shared->head - shared->log_from));
@@ -127,8 +127,8 @@ exchange(const vly_cuda_view &view, const vly_cuda_resident &resident,
             NOT_READ, false);
 #if RESIDENT_LEARNS
     if (arrivals != NOTHING_LEARNS)
-        learner_deliver(view, resident, block, learner, burst + 1, arrivals,
-                        KEEP, false, nullptr, 0);
+        learner_deliver<RULE>(view, *learners, resident, block, learner,
+                              burst + 1, arrivals, KEEP, false, nullptr, 0);
 #endif
     if (roles.waits)
         receive_mail<KEEP>(resident, block, tag, blockDim.x - 1 - threadIdx.x);

@@ -16,6 +16,11 @@
 #include "resident_block.cuh"
 
 #define NOTHING_LEARNS 0xffffffffu
+/* A kernel is for nets with any maps that learn, or for those with one, by one
+ * rule. Such a map is an argument that instructions read without a register,
+ * where the other kernels wait for shared memory: a burst of 100,000 neurons
+ * with 1,000 synapses takes a tenth less (bench/results/plastic.csv). */
+#define ANY_RULE (-1)
 
 #if RESIDENT_LEARNS
 
@@ -140,29 +145,33 @@ static __device__ void learner_store(const resident_learner &learner,
 /* ---- a burst ------------------------------------------------------------ */
 
 /* All synapses of the block, before the arrivals of `burst`. All threads. */
+template <int RULE>
 static __device__ void learner_flush(const resident_learner &learner,
                                      uint32_t burst)
 {
     for (uint32_t p = 0; p < learner.maps->n; p++) {
         const vly_cuda_learning &l = learner.maps->list[p];
         if ((l.flags & VLY_CUDA_LEARNING_FROZEN) == 0)
-            learner_visit({learner.place, p, burst, 0, l.n_sources,
-                           threadIdx.x / 32, blockDim.x / 32, NO_INPUT, nullptr,
-                           0});
+            learner_visit<RULE>({learner.place, p, burst, 0, l.n_sources,
+                                 threadIdx.x / 32, blockDim.x / 32, NO_INPUT,
+                                 nullptr, 0});
     }
 }
 
 /* What arrives in `burst`, whose accumulators are those of `slot`. late: by
  * all threads, not while mail is in flight; list: the first n_list spikes of
- * the burst before. */
-static __device__ void
-learner_deliver(const vly_cuda_view &view, const vly_cuda_resident &resident,
-                const resident_block &block, const resident_learner &learner,
-                uint64_t burst, uint32_t slot, bool keep, bool late,
-                const uint32_t *list, uint32_t n_list)
+ * the burst before. CALLS: by a call, once a launch. */
+template <int RULE, bool CALLS = RULE == ANY_RULE>
+static __device__ __forceinline__ void
+learner_deliver(const vly_cuda_view &view, const vly_cuda_learners &learners,
+                const vly_cuda_resident &resident, const resident_block &block,
+                const resident_learner &learner, uint64_t burst, uint32_t slot,
+                bool keep, bool late, const uint32_t *list, uint32_t n_list)
 {
-    for (uint32_t p = 0; p < learner.maps->n; p++) {
-        const vly_cuda_learning &l = learner.maps->list[p];
+    const uint32_t n = CALLS ? learner.maps->n : 1;
+    for (uint32_t p = 0; p < n; p++) {
+        const vly_cuda_learning &l =
+            CALLS ? learner.maps->list[p] : learners.list[0];
         const uint32_t delay = l.base_delay;
         if (burst < delay)
             continue;
@@ -170,12 +179,23 @@ learner_deliver(const vly_cuda_view &view, const vly_cuda_resident &resident,
             slot < delay ? slot + view.max_delay - delay : slot - delay;
         const list_groups warps = late ? make_groups(5, threadIdx.x, blockDim.x)
                                        : later_groups(resident, keep, 5);
-        if (warps.group < block.counts[from]) /* most have nothing to do */
-            learner_visit({learner.place, p, (uint32_t)burst,
-                           learner.starts[from], block.counts[from],
-                           warps.group, warps.n_groups,
-                           learner.ring + slot * resident.slice, list,
-                           delay == 1 ? n_list : 0});
+        if (warps.group >= block.counts[from])
+            continue; /* most have nothing to do */
+        const learner_task task = {learner.place,
+                                   p,
+                                   (uint32_t)burst,
+                                   learner.starts[from],
+                                   block.counts[from],
+                                   warps.group,
+                                   warps.n_groups,
+                                   learner.ring + slot * resident.slice,
+                                   list,
+                                   delay == 1 ? n_list : 0};
+        if constexpr (CALLS)
+            learner_visit<RULE>(task);
+        else
+            learner_rows<RULE, true>(l, learners.blocks[0], learner,
+                                     resident.near + 1, task);
     }
 }
 
@@ -278,12 +298,13 @@ learner_is_full(const resident_learner &learner, uint32_t k)
 }
 
 /* In burst k, which is `burst`, after that barrier. All threads. */
+template <int RULE>
 static __device__ __forceinline__ void
 learner_make_room(const resident_learner &learner, uint64_t burst, uint32_t k,
                   bool is_full)
 {
     if (is_full) {
-        learner_flush(learner, (uint32_t)burst + 1);
+        learner_flush<RULE>(learner, (uint32_t)burst + 1);
         __syncthreads();
         if (threadIdx.x == 0) {
             learner.full[(k + 1) & 1] = 0;

@@ -16,16 +16,10 @@
 const void *vly_cuda_shifted_kernel(const vly_cuda_view *view,
                                     const vly_cuda_resident *resident);
 
-template <int MODEL, bool KEEP, uint32_t THREADS>
-static __global__ void __launch_bounds__(THREADS, 1)
-    run_resident(const __grid_constant__ vly_cuda_view view,
-                 const __grid_constant__ vly_cuda_launch launch,
-                 const __grid_constant__ vly_cuda_resident resident
-#if RESIDENT_LEARNS
-                 ,
-                 const __grid_constant__ vly_cuda_learners learners
-#endif
-    )
+template <int MODEL, bool KEEP, int RULE>
+static __device__ __forceinline__ void
+run_bursts(const vly_cuda_view &view, const vly_cuda_launch &launch,
+           const vly_cuda_resident &resident, const vly_cuda_learners *learners)
 {
     extern __shared__ uint4 dynamic[];
     const resident_block block = make_block(view, resident, dynamic);
@@ -38,12 +32,13 @@ static __global__ void __launch_bounds__(THREADS, 1)
     launch_state at = start_launch(view, launch, resident, block);
 #if RESIDENT_LEARNS
     const resident_learner &learner =
-        make_learner(view, learners, resident, block);
+        make_learner(view, *learners, resident, block);
     __syncthreads();
     learner_load(view, launch, block, learner);
     if (at.more)
-        learner_deliver(view, resident, block, learner, launch.burst, at.slot,
-                        KEEP, true, nullptr, 0);
+        learner_deliver<RULE, true>(view, *learners, resident, block, learner,
+                                    launch.burst, at.slot, KEEP, true, nullptr,
+                                    0);
     __syncthreads();
 #else
     const resident_learner learner = {};
@@ -75,17 +70,18 @@ static __global__ void __launch_bounds__(THREADS, 1)
             arrivals != NOTHING_LEARNS)
             learner_fired(learner, burst, neuron.id, threadIdx.x);
 #endif
-        exchange<KEEP>(view, resident, block, learner, roles, burst, at.k,
-                       at.base, at.n_before, is_logged(resident, at), arrivals,
-                       &neuron);
+        exchange<KEEP, RULE>(view, resident, block, learner, roles, burst, at.k,
+                             at.base, at.n_before, is_logged(resident, at),
+                             arrivals, &neuron, learners);
         __syncthreads();
         finish_burst<KEEP>(view, launch, resident, block, learner, roles, burst,
                            &at);
 #if RESIDENT_LEARNS
         if (at.more && arrivals == NOTHING_LEARNS) {
-            learner_deliver(view, resident, block, learner, burst + 1, at.slot,
-                            KEEP, true, shared->list[(resident.tag + at.k) & 1],
-                            at.n_before);
+            learner_deliver<RULE>(view, *learners, resident, block, learner,
+                                  burst + 1, at.slot, KEEP, true,
+                                  shared->list[(resident.tag + at.k) & 1],
+                                  at.n_before);
             __syncthreads();
         }
 #endif
@@ -103,6 +99,42 @@ static __global__ void __launch_bounds__(THREADS, 1)
     if (at.k > 0)
         block_store(view, launch, resident, block, at.k, n_events, roles);
 }
+
+#if RESIDENT_LEARNS
+
+template <int MODEL, bool KEEP, uint32_t THREADS>
+static __global__ void __launch_bounds__(THREADS, 1)
+    run_resident(const __grid_constant__ vly_cuda_view view,
+                 const __grid_constant__ vly_cuda_launch launch,
+                 const __grid_constant__ vly_cuda_resident resident,
+                 const __grid_constant__ vly_cuda_learners learners)
+{
+    run_bursts<MODEL, KEEP, ANY_RULE>(view, launch, resident, &learners);
+}
+
+/* For nets with one map that learns, by this rule. */
+template <int MODEL, uint32_t THREADS, int RULE>
+static __global__ void __launch_bounds__(THREADS, 1)
+    run_one_map(const __grid_constant__ vly_cuda_view view,
+                const __grid_constant__ vly_cuda_launch launch,
+                const __grid_constant__ vly_cuda_resident resident,
+                const __grid_constant__ vly_cuda_learners learners)
+{
+    run_bursts<MODEL, true, RULE>(view, launch, resident, &learners);
+}
+
+#else
+
+template <int MODEL, bool KEEP, uint32_t THREADS>
+static __global__ void __launch_bounds__(THREADS, 1)
+    run_resident(const __grid_constant__ vly_cuda_view view,
+                 const __grid_constant__ vly_cuda_launch launch,
+                 const __grid_constant__ vly_cuda_resident resident)
+{
+    run_bursts<MODEL, KEEP, ANY_RULE>(view, launch, resident, nullptr);
+}
+
+#endif
 
 #if VLY_CUDA_SPLICED
 

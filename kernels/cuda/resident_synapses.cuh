@@ -171,13 +171,15 @@ learner_target(const vly_cuda_learning &l, uint32_t last, uint4 tail,
 /* Up to 32 sources whose synapses a warp takes together: thread r knows the
  * r-th of them. Their synapses are numbered one after the other. */
 struct learner_sources {
-    uint32_t start;   /* number of the first synapse */
+    uint32_t start;   /* number of the first synapse; FAR: none */
     uint32_t at;      /* its place in the map, less start */
     uint32_t arrived; /* age of the last arrival */
     float before[2];  /* traces before the last arrival */
     uint32_t n;       /* sources; the same for all threads */
     uint32_t total;   /* synapses; the same for all threads */
 };
+
+#define FAR (1u << 31)
 
 /* The place of the n-th bit that is set, from 0 on; any if there is none. */
 static __device__ __forceinline__ uint32_t nth_bit(uint32_t bits, uint32_t n)
@@ -247,6 +249,8 @@ number_synapses(learner_sources *sources, uint32_t at, uint32_t n_synapses,
     sources->total = __shfl_sync(all, sum, 31);
     sources->start = sum - n_synapses;
     sources->at -= sources->start;
+    if (lane >= sources->n)
+        sources->start = FAR;
 }
 
 /* A synapse of the warp's sources, and what is read of it before anything else
@@ -258,23 +262,21 @@ struct learner_synapse {
     int32_t m;
 };
 
-/* That of the thread, of those from `first` on; *seen: sources before them. All
- * threads of the warp. */
+/* That of the thread, its number being `mine`, of those from `first` on; *seen:
+ * sources before them. All threads of the warp. */
 static __device__ __forceinline__ learner_synapse
-take_synapse(const learner_sources &sources, uint32_t first, uint32_t *seen,
-             const uint16_t *number, const int32_t *master)
+take_synapse(const learner_sources &sources, uint32_t first, uint32_t mine,
+             uint32_t *seen, const uint16_t *number, const int32_t *master)
 {
     const uint32_t all = 0xffffffffu;
-    const uint32_t lane = threadIdx.x % 32;
     const uint32_t ahead = sources.start - first; /* wraps if it is before */
-    const uint32_t heads =
-        __reduce_or_sync(all, lane < sources.n && ahead < 32 ? 1u << ahead : 0);
+    const uint32_t heads = __reduce_or_sync(all, ahead < 32 ? 1u << ahead : 0);
+    const uint32_t upto = 0xffffffffu >> (31 - threadIdx.x % 32);
     learner_synapse synapse = {0, 0, 0, 0};
-    synapse.source =
-        *seen + (uint32_t)__popc(heads & (0xffffffffu >> (31 - lane))) - 1;
+    synapse.source = *seen + (uint32_t)__popc(heads & upto) - 1;
     *seen += (uint32_t)__popc(heads);
-    synapse.at = __shfl_sync(all, sources.at, synapse.source) + first + lane;
-    if (first + lane < sources.total) {
+    synapse.at = __shfl_sync(all, sources.at, synapse.source) + mine;
+    if (mine < sources.total) {
         synapse.number = __ldcg(number + synapse.at);
         synapse.m = __ldcg(master + synapse.at);
     }
@@ -336,10 +338,10 @@ source_of(const resident_learner &learner, const learner_task &task,
 /* The warp takes n spikes from number `first` on. Each thread reads the source
  * of its spike and writes down the arrival. All threads of the warp. */
 template <int RULE>
-static __device__ __forceinline__ learner_sources
-take_sources(const vly_cuda_learning &l, const vly_cuda_learner &part,
-             const resident_learner &learner, const learner_task &task,
-             uint32_t first, uint32_t n, int32_t youngest)
+static __device__ __forceinline__ learner_sources take_sources(
+    const vly_cuda_learning &l, const vly_cuda_learner &part,
+    const resident_learner &learner, const learner_task &task, uint32_t first,
+    uint32_t n, const uint32_t &flushed, int32_t youngest)
 {
     const uint32_t lane = threadIdx.x % 32;
     uint32_t k = 0xffffffffu;
@@ -354,15 +356,19 @@ take_sources(const vly_cuda_learning &l, const vly_cuda_learner &part,
         /* the next one says where it ends */
         vly_cuda_arrival *source =
             part.source + (uint64_t)k * (gridDim.x + 1) + blockIdx.x;
+        const uint32_t end = __ldcg(&source[1].at);
         const uint4 s = __ldcg((const uint4 *)source);
         at = s.w;
-        n_synapses = __ldcg(&source[1].at) - at;
+        n_synapses = end - at;
         const learning_row row =
             learning_row_from(l, s.x, vly_float(s.y), vly_float(s.z),
-                              task.burst, learner.flushed[0], youngest);
+                              task.burst, flushed, youngest);
         if (task.input != NO_INPUT)
             __stcg((uint4 *)source, make_uint4(task.burst, vly_bits(row.x[0]),
-                                               vly_bits(row.x[1]), at));
+                                               plastic_rule<RULE>::n_source > 1
+                                                   ? vly_bits(row.x[1])
+                                                   : 0,
+                                               at));
         else if (row.youngest > row.oldest)
             n_synapses = 0;
         n_bursts = row.oldest - row.youngest + 1;
@@ -409,19 +415,19 @@ learner_arrival(const vly_cuda_learning &l, const plastic_rule<RULE> &rule,
 }
 
 /* One projection. A warp takes at most 32 spikes at a time, and fewer if all
- * warps then have the same number. */
+ * warps then have the same number. size: of what is known of a target. */
 template <int RULE, bool DELIVERS>
 static __device__ __forceinline__ void
 learner_rows(const vly_cuda_learning &l, const vly_cuda_learner &part,
-             const resident_learner &learner, const learner_task &task)
+             const resident_learner &learner, const uint32_t &size,
+             const learner_task &task)
 {
     const plastic_rule<RULE> rule(l.coefs);
     const uint16_t *number = part.number;
     int32_t *master = part.master;
     extern __shared__ uint4 dynamic[];
-    const uint32_t done = learner.done;
-    const uint32_t near =
-        learner.near + learner.size * (part.newest_at - part.low);
+    const uint32_t &flushed = ((const uint32_t *)dynamic)[learner.done];
+    const uint32_t near = learner.near + size * (part.newest_at - part.low);
     const bool dendritic = (l.flags & VLY_CUDA_LEARNING_DENDRITIC) != 0;
     const int32_t youngest = dendritic && DELIVERS ? 0 : 1;
     const uint32_t trips =
@@ -432,20 +438,23 @@ learner_rows(const vly_cuda_learning &l, const vly_cuda_learner &part,
          first += task.n_warps * n) {
         const learner_sources sources =
             take_sources<RULE>(l, part, learner, task, first,
-                               min(n, task.count - first), youngest);
+                               min(n, task.count - first), flushed, youngest);
         uint32_t seen = 0;
-        learner_synapse next = take_synapse(sources, 0, &seen, number, master);
-        for (uint32_t s = 0; s < sources.total; s += 32) {
+        uint32_t mine = threadIdx.x % 32;
+        learner_synapse next =
+            take_synapse(sources, 0, mine, &seen, number, master);
+        for (uint32_t s = 0; s < sources.total; s += 32, mine += 32) {
             const learner_synapse synapse = next;
             if (s + 32 < sources.total)
-                next = take_synapse(sources, s + 32, &seen, number, master);
-            const learning_row row = row_of_source<RULE>(
-                l, sources, synapse.source, youngest,
-                (int32_t)(task.burst - ((const uint32_t *)dynamic)[done]));
-            if (s + threadIdx.x % 32 < sources.total)
-                learner_arrival<RULE, DELIVERS>(l, rule, near, learner.size,
-                                                row, task.burst, synapse,
-                                                master, task.input);
+                next = take_synapse(sources, s + 32, mine + 32, &seen, number,
+                                    master);
+            const learning_row row =
+                row_of_source<RULE>(l, sources, synapse.source, youngest,
+                                    (int32_t)(task.burst - flushed));
+            if (mine < sources.total)
+                learner_arrival<RULE, DELIVERS>(l, rule, near, size, row,
+                                                task.burst, synapse, master,
+                                                task.input);
         }
     }
 }
@@ -460,16 +469,18 @@ learner_visit_by(const vly_cuda_learning &l, const vly_cuda_learner &part,
                   plastic_rule<RULE>::window == 0) {
         learning_needs<RULE>();
         if (task.input != NO_INPUT)
-            learner_rows<RULE, true>(l, part, learner, task);
+            learner_rows<RULE, true>(l, part, learner, learner.size, task);
         else
-            learner_rows<RULE, false>(l, part, learner, task);
+            learner_rows<RULE, false>(l, part, learner, learner.size, task);
     } else {
         asm volatile("trap;"); /* the host has refused the net */
     }
 }
 
 /* A function of its own, called from several places: what all rules need does
- * not fit into the cache of instructions several times. */
+ * not fit into the cache of instructions several times. RULE: ANY_RULE, or that
+ * of the only map. */
+template <int RULE>
 static __device__ __noinline__ void learner_visit(const learner_task task)
 {
     extern __shared__ uint4 dynamic[];
@@ -482,6 +493,10 @@ static __device__ __noinline__ void learner_visit(const learner_task task)
     const vly_cuda_learner &part = maps.blocks[task.p];
     if (task.count == 0)
         return;
+    if constexpr (RULE != ANY_RULE) {
+        learner_visit_by<RULE>(l, part, learner, task);
+        return;
+    }
     switch (l.rule) {
 #define VLY_EACH_PLASTICITY(id)                                                \
     case VLY_CUDA_RULE_##id:                                                   \
