@@ -64,6 +64,13 @@
            "tau_plus_ms = 100\nnearest = true",                                \
            "weight_mv = 0.3\ndelay_ms = 0.5")
 
+/* One map alone has a kernel of its own for some rules. */
+#define ONE_MAP(rule, more, delay)                                             \
+    LEARNS("far", "S",                                                         \
+           "rule = \"" rule "\"\nw_max_mv = 2\ntau_plus_ms = 100\n" more,      \
+           "weight_mv = { uniform = [0, 1.8] }\ndelay_ms = " delay)
+#define OTHER_MODEL "[area.X]\nmodel = \"izhikevich\"\nneurons = 5\n"
+
 /* The same with rules of users. */
 #define OWN                                                                    \
     "[synapse.own]\nparam = { tau = \"100 ms\", fast = \"9 ms\", "             \
@@ -143,6 +150,17 @@ static void late(void **state)
 {
     (void)state;
     is_the_cpu(HEAD FAR NEAR);
+}
+
+static void one_map(void **state)
+{
+    (void)state;
+    is_the_cpu(HEAD ONE_MAP("stdp", "delay = \"dendritic\"", "2"));
+    is_the_cpu(HEAD ONE_MAP("stdp", "mu_plus = 0", "0.5"));
+    is_the_cpu(HEAD ONE_MAP("stdp_power", "nearest = true", "0.5"));
+    is_the_cpu(HEAD OTHER_MODEL ONE_MAP("stdp_power", "w_0_mv = 0.2", "1"));
+    is_the_cpu(HEAD OTHER_MODEL ONE_MAP("stdp", "", "0.5"));
+    is_the_cpu(HEAD ONE_MAP("stdp_triplet", "", "0.5"));
 }
 
 static void early_by_users(void **state)
@@ -416,15 +434,11 @@ static void are_refused(void **state)
     refuses(many, "plan=resident: more than 8 maps learn");
 }
 
-static const struct CMUnitTest tests[] = {cmocka_unit_test(early),
-                                          cmocka_unit_test(late),
-                                          cmocka_unit_test(early_by_users),
-                                          cmocka_unit_test(late_by_users),
-                                          cmocka_unit_test(early_of_users),
-                                          cmocka_unit_test(late_of_users),
-                                          cmocka_unit_test(without_a_compiler),
-                                          cmocka_unit_test(order_is_kept),
-                                          cmocka_unit_test(bytes_are_told),
-                                          cmocka_unit_test(is_chosen),
-                                          cmocka_unit_test(are_refused)};
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(early),         cmocka_unit_test(late),
+    cmocka_unit_test(one_map),       cmocka_unit_test(early_by_users),
+    cmocka_unit_test(late_by_users), cmocka_unit_test(early_of_users),
+    cmocka_unit_test(late_of_users), cmocka_unit_test(without_a_compiler),
+    cmocka_unit_test(order_is_kept), cmocka_unit_test(bytes_are_told),
+    cmocka_unit_test(is_chosen),     cmocka_unit_test(are_refused)};
 VLY_TEST_MAIN(tests)
