@@ -19,7 +19,7 @@
 /* A kernel is for nets with any maps that learn, or for those with one, by one
  * rule. Such a map is an argument that instructions read without a register,
  * where the other kernels wait for shared memory: a burst of 100,000 neurons
- * with 1,000 synapses takes a tenth less (bench/results/plastic.csv). */
+ * with 1,000 synapses takes a sixth less (bench/results/plastic.csv). */
 #define ANY_RULE (-1)
 
 #if RESIDENT_LEARNS
