@@ -147,6 +147,24 @@ static bool program_good(const vly_record_reader *reader,
     return good;
 }
 
+/* Eligibilities have the unit that parameters of a running net are scaled by:
+ * not so in files of versions whose unit was that of the map. */
+static bool scale_good(const vly_record_reader *reader, uint32_t p,
+                       const vly_plasticity_info *info, const uint32_t *coefs,
+                       const double *params)
+{
+    uint32_t made[VLY_RULE_COEFS];
+    if (!info->modulated)
+        return true;
+    const vly_plasticity_input input = {
+        .params = params,
+        .w_max = vly_plasticity_size(params[info->n_params]),
+        .unit = reader->projections[p].unit,
+        .dt_ms = reader->file->header.dt_ms};
+    vly_plasticity_coefs(info, &input, made);
+    return memcmp(made, coefs, info->n_coefs * sizeof(*made)) == 0;
+}
+
 /* The rule of an id, or of the definition of a user's one, which projections
  * share; NULL: there is none. */
 static vly_status rule_find(const vly_record_reader *reader, const char *text,
@@ -195,6 +213,9 @@ static const char *record_fault(const vly_record_reader *reader,
     if (!coefs_good(info, record, *coefs) ||
         !program_good(reader, info, *coefs, *params))
         return "its coefficients";
+    if (!scale_good(reader, record->projection, info, *coefs, *params))
+        return "its coefficients are not those of its parameters, as in files "
+               "of an earlier version, wanted a file that is compiled again";
     if (record->most > (info->window ? FEAGI_MOST : VLY_MASTER_MAX) ||
         !flags_good(info, record->flags))
         return "its bound or flags";

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "engine/engine.h"
 
 vly_status vly_live_init(vly_live *live, const vly_connectome *connectome,
                          vly_error *error)
@@ -208,6 +209,33 @@ out:
     return status;
 }
 
+/* Eligibilities keep the unit that they have in the connectome, so a parameter
+ * can rise only as far as that leaves room. */
+static vly_status keep_scale(const vly_connectome *connectome,
+                             uint32_t projection, vly_plasticity_input *input,
+                             vly_error *error)
+{
+    const vly_connectome_learning *given =
+        connectome->projections[projection].learning;
+    const char *suffix = vly_projection_port(connectome, projection)->suffix;
+    const double *learned = input->params;
+    input->params = given->params;
+    input->scale = vly_plasticity_scale(given->info, input);
+    input->params = learned;
+    double found = 0.0;
+    double most = 0.0;
+    const char *param =
+        vly_plasticity_outgrows(given->info, input, &found, &most);
+    if (!param)
+        return VLY_OK;
+    return vly_fail(error, VLY_E_INVALID,
+                    "plasticity.%s.%s%s%s is %.9g, wanted at most %.9g in this "
+                    "net: its eligibilities are cut off at %g times that, by "
+                    "their parameters at its start",
+                    given->name, param, *suffix ? "_" : "", suffix, found, most,
+                    VLY_ELIGIBILITY_ROOM);
+}
+
 vly_status vly_live_make_learning(vly_live *change,
                                   const vly_connectome *connectome,
                                   const double *learned, uint32_t projection,
@@ -221,11 +249,13 @@ vly_status vly_live_make_learning(vly_live *change,
                                         error);
     const vly_learning_desc *was =
         connectome->desc.projections[projection].learning;
-    const vly_plasticity_input input = {.params = learned,
-                                        .w_max =
-                                            vly_plasticity_size(given->w_max),
-                                        .unit = from->unit,
-                                        .dt_ms = connectome->desc.dt_ms};
+    vly_plasticity_input input = {.params = learned,
+                                  .w_max = vly_plasticity_size(given->w_max),
+                                  .unit = from->unit,
+                                  .dt_ms = connectome->desc.dt_ms};
+    vly_status status = keep_scale(connectome, projection, &input, error);
+    if (status != VLY_OK)
+        return status;
     const char *lost = vly_plasticity_loses(given->info, &input);
     if (lost)
         return vly_fail(error, VLY_E_INVALID, "plasticity.%s: wanted %s",

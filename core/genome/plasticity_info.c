@@ -10,6 +10,7 @@
 
 #include "base/number.h"
 #include "kernels/models/table_hash.h"
+#include "kernels/rules/eligibility.h"
 #include "kernels/rules/plasticity_rules.h"
 #include "kernels/rules/short_term_rules.h"
 
@@ -133,13 +134,82 @@ void vly_plasticity_modulator(const vly_plasticity_info *info,
         params[info->modulator_interval], dt_ms);
 }
 
+/* The most that may be added at once to eligibilities of unit 1. */
+#define ADDED_MOST (VLY_ELIGIBILITY_MOST / 65536.0 / VLY_ELIGIBILITY_ROOM)
+
+/* The largest coefficient that is added to eligibilities; its value, in units
+ * of the map. */
+static uint32_t largest_added(const vly_plasticity_info *info,
+                              const vly_plasticity_input *input, double *value)
+{
+    double values[VLY_RULE_COEFS];
+    uint32_t largest = 0;
+    *value = 0.0;
+    info->values_of(input, values);
+    for (uint32_t c = 0; c < info->n_coefs; c++)
+        if (info->eligibility[c] == VLY_ELIGIBILITY_ADDED &&
+            values[c] > *value) {
+            *value = values[c];
+            largest = c;
+        }
+    return largest;
+}
+
+double vly_plasticity_scale(const vly_plasticity_info *info,
+                            const vly_plasticity_input *input)
+{
+    double most;
+    double scale = 1.0;
+    if (!info->modulated)
+        return 1.0;
+    (void)largest_added(info, input, &most);
+    while (scale * ADDED_MOST < most)
+        scale *= 2.0;
+    return scale;
+}
+
+const char *vly_plasticity_outgrows(const vly_plasticity_info *info,
+                                    const vly_plasticity_input *input,
+                                    double *found, double *most)
+{
+    double value;
+    if (!info->modulated)
+        return NULL;
+    const uint32_t c = largest_added(info, input, &value);
+    if (value <= input->scale * ADDED_MOST)
+        return NULL;
+    *found = value * input->unit;
+    *most = input->scale * ADDED_MOST * input->unit;
+    return info->coefs[c].name;
+}
+
+/* values [n_coefs] of a built-in rule */
+static void coefs_scaled(const vly_plasticity_info *info,
+                         const vly_plasticity_input *input, double *values)
+{
+    info->values_of(input, values);
+    if (!info->modulated)
+        return;
+    const double scale =
+        input->scale > 0.0 ? input->scale : vly_plasticity_scale(info, input);
+    for (uint32_t c = 0; c < info->n_coefs; c++)
+        if (info->eligibility[c] == VLY_ELIGIBILITY_ADDED)
+            values[c] /= scale;
+        else if (info->eligibility[c] == VLY_ELIGIBILITY_SHARE)
+            values[c] *= scale;
+}
+
 void vly_plasticity_coefs(const vly_plasticity_info *info,
                           const vly_plasticity_input *input, uint32_t *words)
 {
-    if (info->user)
+    double values[VLY_RULE_COEFS];
+    if (info->user) {
         vly_user_rule_coefs(info->user, input, words);
-    else
-        info->coefs_of(input, words);
+        return;
+    }
+    coefs_scaled(info, input, values);
+    for (uint32_t c = 0; c < info->n_coefs; c++)
+        words[c] = coef_word(info->coefs[c].type, values[c]);
 }
 
 const char *vly_plasticity_unfit(const vly_plasticity_info *info,

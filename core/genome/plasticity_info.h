@@ -13,8 +13,14 @@
 
 #define VLY_TRACE_BURSTS_MAX (UINT32_C(1) << 24)
 #define VLY_INTERVAL_BURSTS_MAX UINT32_MAX
+/* most coefficients of a built-in rule */
+#define VLY_RULE_COEFS 16u
 /* most coefficients of a rule of short-term plasticity */
 #define VLY_SHORT_TERM_COEFS 16u
+/* Eligibilities have room for so many times the largest coefficient that is
+ * added to them: pairs at 200 Hz on both sides, with traces of 20 ms and a
+ * decay of 1 s, need 800. */
+#define VLY_ELIGIBILITY_ROOM 1024.0
 /* m is at most this: a weight is an int16 */
 #define VLY_MASTER_MAX (INT32_C(32767) << 16)
 
@@ -39,7 +45,16 @@ typedef struct vly_plasticity_input {
     double w_max;         /* magnitude, in the unit of the target's port */
     double unit;          /* of the stored weights, 2^-q 2^shift */
     double dt_ms;
+    double scale; /* of eligibilities; 0: that of vly_plasticity_scale */
 } vly_plasticity_input;
+
+/* What a coefficient has to do with an eligibility: rule_table.h. */
+enum {
+    VLY_ELIGIBILITY_NONE,
+    VLY_ELIGIBILITY_ADDED,
+    VLY_ELIGIBILITY_SHARE,
+    VLY_ELIGIBILITY_FADE
+};
 
 /* The rule itself: m after a spike arrived, or after the target fired. x, y:
  * traces before this burst. */
@@ -74,7 +89,9 @@ typedef struct vly_plasticity_info {
     bool window;         /* a rule of windows: rule.h */
     vly_user_rule *user; /* a [synapse]; then these two are NULL: call
                           * vly_plasticity_coefs and vly_plasticity_unfit */
-    void (*coefs_of)(const vly_plasticity_input *input, uint32_t *words);
+    /* coefficients before they are rounded and scaled */
+    void (*values_of)(const vly_plasticity_input *input, double *values);
+    const uint8_t *eligibility; /* [n_coefs] VLY_ELIGIBILITY_* */
     /* the condition that inconsistent parameters violate; NULL: consistent */
     const char *(*check_of)(const vly_plasticity_input *input);
     vly_plasticity_step *pre;
@@ -112,6 +129,18 @@ static inline double vly_plasticity_size(double w_max)
 }
 /* w_max in 2^-16 of the unit: the bound of m */
 uint32_t vly_plasticity_most(const vly_plasticity_input *input);
+/* The unit of eligibilities, in that of the map: the least power of two from 1
+ * on that leaves VLY_ELIGIBILITY_ROOM for these parameters. 1 for rules without
+ * eligibilities. A net keeps that of its connectome: its eligibilities have it.
+ */
+double vly_plasticity_scale(const vly_plasticity_info *info,
+                            const vly_plasticity_input *input);
+/* A parameter that is more than eligibilities of input->scale leave room for,
+ * its value and the most that they do, in the unit of the weights; NULL: none
+ * is. */
+const char *vly_plasticity_outgrows(const vly_plasticity_info *info,
+                                    const vly_plasticity_input *input,
+                                    double *found, double *most);
 /* words [n_coefs] */
 void vly_plasticity_coefs(const vly_plasticity_info *info,
                           const vly_plasticity_input *input, uint32_t *words);

@@ -25,6 +25,21 @@ static const vly_coef_info NAME(coefs)[] = {
 #include VLY_PLASTICITY_TABLE
 };
 
+enum NAME(coef_index) {
+#define VLY_COEF(name, type, expression) NAME(coef_##name),
+#include VLY_PLASTICITY_TABLE
+    NAME(coef_count)
+};
+
+static const uint8_t NAME(eligibility)[] = {
+#define VLY_ELIGIBILITY(name, part)                                            \
+    [NAME(coef_##name)] = VLY_ELIGIBILITY_##part,
+#include VLY_PLASTICITY_TABLE
+    [NAME(coef_count)] = 0};
+
+_Static_assert(NAME(coef_count) <= VLY_RULE_COEFS,
+               "a rule has more coefficients");
+
 static const vly_trace_info NAME(traces)[] = {
 #define VLY_TRACE(side, index, param)                                          \
     {TRACE_##side, index, NAME(param_##param)},
@@ -75,10 +90,9 @@ static const bool NAME(window) = false
 #define INTERVAL                                                               \
     vly_plasticity_interval(input->params[NAME(modulator_interval)], DT)
 
-static void NAME(coefs_of)(const vly_plasticity_input *input, uint32_t *words)
+static void NAME(values_of)(const vly_plasticity_input *input, double *values)
 {
-#define VLY_COEF(name, type, expression)                                       \
-    *words++ = coef_word(VLY_TYPE_##type, (expression));
+#define VLY_COEF(name, type, expression) *values++ = (expression);
 #include VLY_PLASTICITY_TABLE
 }
 
@@ -155,7 +169,8 @@ static int32_t NAME(post)(int32_t m, const uint32_t *coefs, const float x[2],
         .modulated = NAME(modulated) != 0,                                     \
         .modulator_tau = NAME(modulator_tau),                                  \
         .modulator_interval = NAME(modulator_interval),                        \
-        .coefs_of = NAME(coefs_of),                                            \
+        .eligibility = NAME(eligibility),                                      \
+        .values_of = NAME(values_of),                                          \
         .check_of = NAME(check_of),                                            \
         FUNCTIONS,                                                             \
     };

@@ -13,7 +13,9 @@
  * where d has decayed as a trace does. Each synapse alone: no result depends
  * on the order of synapses.
  *
- * e is an int32 in units of 2^-16 of the unit of its map, of either sign.
+ * e is an int32 of either sign, in units of 2^-16 of "the unit" below: that of
+ * its map times a power of two that the coefficients hold (VLY_ELIGIBILITY of
+ * rule_table.h), so that many pairs have room.
  */
 #ifndef VOLLEY_RULES_ELIGIBILITY_H
 #define VOLLEY_RULES_ELIGIBILITY_H
@@ -25,13 +27,13 @@
 /* A value given by the host is a whole number of 2^-16. */
 #define VLY_MODULATOR_UNIT 1.52587890625e-5f
 
-/* e in units of the map. */
+/* e in its unit. */
 VLY_FN VLY_F32 vly_eligibility_f32(VLY_I32 e)
 {
     return vly_i32_f32(e) * 1.52587890625e-5f;
 }
 
-/* e changed by de units of the map, rounded half away from 0. */
+/* e changed by de units, rounded half away from 0. */
 VLY_FN VLY_I32 vly_eligibility_change(VLY_I32 e, VLY_F32 de)
 {
     VLY_F32 size = (de < 0.0f ? -de : de) * 65536.0f + 0.5f;

@@ -29,6 +29,14 @@
  *       a usual value of coefficient `name` that makes the function of the side
  *       (PRE: an arrival, POST: a spike of the target) cheaper: a backend may
  *       compile it apart. Not part of the table's hash.
+ *   VLY_ELIGIBILITY(name, part)
+ *       what coefficient `name` has to do with an eligibility: ADDED, its
+ *       changes are a multiple of it, and the parameter of this name is it in
+ *       the unit of the weights; SHARE, what a weight takes of it is;
+ *       FADE, its decay. Core keeps eligibilities in units of the map's times a
+ *       power of two, by which it divides ADDED and multiplies SHARE; a FADE
+ *       may count as 0. Not part of the table's hash: functions of a rule are
+ *       right with any unit.
  *   VLY_CHECK(condition, text)
  *       as in kernels/models/model_table.h
  *   VLY_FOREIGN_RULE(theirs, note)
@@ -69,6 +77,9 @@
 #endif
 #ifndef VLY_CASE
 #define VLY_CASE(side, name, value)
+#endif
+#ifndef VLY_ELIGIBILITY
+#define VLY_ELIGIBILITY(name, part)
 #endif
 #ifndef VLY_CHECK
 #define VLY_CHECK(condition, text)

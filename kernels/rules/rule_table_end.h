@@ -10,6 +10,7 @@
 #undef VLY_PARAM
 #undef VLY_COEF
 #undef VLY_CASE
+#undef VLY_ELIGIBILITY
 #undef VLY_CHECK
 #undef VLY_FOREIGN_RULE
 #undef VLY_FOREIGN_KEY

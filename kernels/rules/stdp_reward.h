@@ -15,9 +15,9 @@
 
 VLY_STRUCT(vly_stdp_reward_coef)
 {
-    VLY_F32 a_plus; /* units of the map */
+    VLY_F32 a_plus; /* units of the eligibility: VLY_ELIGIBILITY */
     VLY_F32 a_minus;
-    VLY_F32 interval;  /* s */
+    VLY_F32 interval;  /* s, times that unit */
     VLY_F32 base;      /* 1/s */
     VLY_F32 increment; /* 1/s */
     VLY_F32 fade;      /* of c in an interval */

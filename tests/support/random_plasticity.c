@@ -8,7 +8,7 @@
 enum { STDP, POWER, TRIPLET, INHIBITORY, REWARD };
 
 /* From one burst to the whole run between two changes of the weights; now and
- * then eligibilities that saturate. */
+ * then eligibilities far above the weights. */
 static void put_reward_params(maker *m, const char *unit, double most,
                               const double tau[2])
 {

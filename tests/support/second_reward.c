@@ -10,7 +10,15 @@
 #include "second_learning.h"
 
 enum { A_PLUS, A_MINUS, INTERVAL, BASE, INCREMENT, FADE };
-enum { TAU_N = 5, INTERVAL_MS = 8, AREA = 10 }; /* of the file's parameters */
+/* of the file's parameters */
+enum {
+    P_PLUS = 2,
+    P_MINUS = 3,
+    TAU_N = 5,
+    INTERVAL_MS = 8,
+    W_MAX = 9,
+    AREA = 10
+};
 
 #define C_MOST 2147483520.0 /* 2^31 - 128 */
 
@@ -21,13 +29,32 @@ void second_reward_read(second_reward *r, const double *params, double dt_ms)
     if (r->bursts == 0)
         r->bursts = 1;
     r->interval = (uint32_t)floor(params[INTERVAL_MS] / dt_ms + 0.5);
+    r->params[A_PLUS] = params[P_PLUS];
+    r->params[A_MINUS] = params[P_MINUS];
+    r->params[INTERVAL] = r->interval * dt_ms * 1e-3;
+    r->w_max = fabs(params[W_MAX]);
     r->area = (uint32_t)params[AREA];
+}
+
+/* The unit of the weights is a power of two, that of c another one: 1,024 times
+ * what a pair may add has room. The file's coefficients must say the same. */
+static void own_coefs(second_learning *l)
+{
+    second_reward *r = l->reward;
+    double unit = exp2(round(log2(r->w_max * 65536.0 / l->most)));
+    double pair = fmax(r->params[A_PLUS], r->params[A_MINUS]) / unit;
+    double needs = pair * 1024.0 * 65536.0 / C_MOST;
+    double scale = needs > 1.0 ? exp2(ceil(log2(needs))) : 1.0;
+    memcpy(r->coefs, l->coefs, sizeof r->coefs);
+    r->coefs[A_PLUS] = (float)(r->params[A_PLUS] / (unit * scale));
+    r->coefs[A_MINUS] = (float)(r->params[A_MINUS] / (unit * scale));
+    r->coefs[INTERVAL] = (float)(r->params[INTERVAL] * scale);
 }
 
 int second_reward_begin(second_learning *l, uint64_t n)
 {
     second_reward *r = l->reward;
-    r->coefs = (const float *)(const void *)l->coefs;
+    own_coefs(l);
     r->c = calloc(n + 1, sizeof *r->c);
     r->exact = calloc(n + 1, sizeof *r->exact);
     return r->c && r->exact ? 0 : -1;

@@ -15,9 +15,11 @@ typedef struct second_reward {
     uint32_t area;     /* of the modulator; UINT32_MAX: none */
     float rate;        /* of the modulator, a burst */
     uint32_t bursts;
-    const float *coefs; /* a_plus, a_minus, interval, base, increment, fade */
+    float coefs[6];   /* a_plus, a_minus, interval, base, increment, fade */
+    double params[3]; /* the first three, of the file's parameters */
+    double w_max;     /* its size */
 
-    int32_t *c;    /* [synapses] in 2^-16 units */
+    int32_t *c;    /* [synapses] in 2^-16 of a unit of its own */
     double *exact; /* the same in doubles */
     float n;       /* the modulator after its last change ... */
     uint64_t last; /* ... in burst last - 1; 0: never */

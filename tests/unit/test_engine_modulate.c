@@ -372,6 +372,118 @@ static void refused(void **state)
     fixture_deinit(&f);
 }
 
+/* ---- room --------------------------------------------------------------- */
+
+/* One pair, of a source in burst 10 and a target that fires two bursts after
+ * its arrival: c = a_plus e^(-1/20), and the weight takes base * 0.001 of it in
+ * each burst. */
+#define PAIR                                                                   \
+    "format = 1\n[run]\ndt_ms = 1\nbursts = 900\n"                             \
+    "[area.P]\ngenerator = \"spikes\"\nneurons = 1\nbursts = [[10]]\n"         \
+    "[area.T]\nmodel = \"lif_psc_delta\"\nneurons = 1\nt_ref_ms = 0\n"         \
+    "[[map]]\nid = \"m\"\nfrom = \"P\"\nto = \"T\"\n"                          \
+    "rule = \"all_to_all\"\nweight_mv = 0.1\ndelay_ms = 1\n"                   \
+    "plasticity = \"a\"\n"                                                     \
+    "[[stimulus]]\nkind = \"spikes\"\nto = \"T\"\nbursts = [12]\n"             \
+    "weight_mv = 30\n"                                                         \
+    "[plasticity.a]\nrule = \"stdp_reward\"\nw_max_mv = 1\ninterval_ms = 1\n"  \
+    "tau_c_ms = 1e9\na_minus_mv = 0\n"
+
+static double pair_weight(const char *genome, const char *key, double value)
+{
+    fixture f;
+    double w = 0.0;
+    fixture_init(&f, genome);
+    vly_net *net = fixture_net(&f, "cpu:1");
+    if (key)
+        assert_ok(vly_net_set(net, key, value, &f.error), f.error);
+    fixture_run(&f, net, 813); /* 800 changes */
+    assert_ok(vly_net_weights_read(net, "m", 0, 0, 1, &w, NULL, NULL, &f.error),
+              f.error);
+    vly_net_destroy(net);
+    fixture_deinit(&f);
+    return w;
+}
+
+/* An eligibility is not bounded by the weight's bound. */
+static void far_above_the_weights(void **state)
+{
+    const double exact = 0.1 + 800 * 0.001 * 0.5 * exp(-1.0 / 20.0);
+    (void)state;
+    assert_close(pair_weight(PAIR "a_plus_mv = 0.5\nbase = 1\n", NULL, 0),
+                 exact, 1e-3);
+    assert_close(pair_weight(PAIR "a_plus_mv = 10\nbase = 0.05\n", NULL, 0),
+                 exact, 1e-3);
+    assert_close(pair_weight(PAIR "a_plus_mv = 1000\nbase = 5e-4\n", NULL, 0),
+                 exact, 1e-3);
+    assert_close(pair_weight(PAIR "a_plus_mv = 1e6\nbase = 5e-7\n", NULL, 0),
+                 exact, 1e-3);
+}
+
+/* A parameter that changes has the unit of the eligibilities that there are. */
+static void changed_in_their_unit(void **state)
+{
+    const double exact = 0.1 + 800 * 0.001 * 0.5 * exp(-1.0 / 20.0);
+    (void)state;
+    assert_close(pair_weight(PAIR "a_plus_mv = 100\nbase = 1\n",
+                             "plasticity.a.a_plus_mv", 0.5),
+                 exact, 1e-3);
+    assert_close(pair_weight(PAIR "a_plus_mv = 0.3\nbase = 1.25\n",
+                             "plasticity.a.a_plus_mv", 0.4),
+                 exact, 1e-3);
+    /* after the pair, it is of no use any more */
+    fixture f;
+    double w = 0.0;
+    fixture_init(&f, PAIR "a_plus_mv = 100\nbase = 5e-3\n");
+    vly_net *net = fixture_net(&f, "cpu:1");
+    fixture_run(&f, net, 400);
+    assert_ok(vly_net_set(net, "plasticity.a.a_plus_mv", 1e-3, &f.error),
+              f.error);
+    assert_ok(vly_net_set(net, "plasticity.a.a_minus_mv", 1e-3, &f.error),
+              f.error);
+    fixture_run(&f, net, 413);
+    assert_ok(vly_net_weights_read(net, "m", 0, 0, 1, &w, NULL, NULL, &f.error),
+              f.error);
+    assert_close(w, exact, 1e-3);
+    vly_net_destroy(net);
+    fixture_deinit(&f);
+}
+
+/* What has no room in that unit is refused, also in a state. */
+static void beyond_their_room(void **state)
+{
+    static const char message[] =
+        "plasticity.a.a_minus_mv is 0.6, wanted at most 0.4999999";
+    fixture f, other;
+    vly_state *kept = NULL;
+    (void)state;
+    fixture_init(&f, PAIR "a_plus_mv = 0.3\n");
+    vly_net *net = fixture_net(&f, "cpu:1");
+    fixture_run(&f, net, 20);
+    assert_fails(vly_net_set(net, "plasticity.a.a_minus_mv", 0.6, &f.error),
+                 VLY_E_INVALID, &f.error, message);
+    assert_ok(vly_net_set(net, "plasticity.a.a_minus_mv", 0.49, &f.error),
+              f.error);
+    assert_ok(vly_net_snapshot(net, &kept, &f.error), f.error);
+    assert_ok(vly_net_restore(net, kept, &f.error), f.error);
+    for (uint64_t i = 0; i < kept->overlay->n_learned; i++)
+        if (kept->overlay->learned[i] == 0.49)
+            kept->overlay->learned[i] = 0.6;
+    assert_fails(vly_net_restore(net, kept, &f.error), VLY_E_INVALID, &f.error,
+                 message);
+    /* a net of other parameters has another unit: it takes no such state */
+    fixture_init(&other, PAIR "a_plus_mv = 0.7\n");
+    vly_net *larger = fixture_net(&other, "cpu:1");
+    assert_ok(vly_net_set(larger, "plasticity.a.a_minus_mv", 0.6, &f.error),
+              f.error);
+    assert_true(vly_net_restore(larger, kept, &f.error) != VLY_OK);
+    vly_net_destroy(larger);
+    fixture_deinit(&other);
+    vly_state_destroy(kept);
+    vly_net_destroy(net);
+    fixture_deinit(&f);
+}
+
 /* Frozen, neither weights nor eligibilities change; the modulator goes on. */
 static void frozen(void **state)
 {
@@ -418,6 +530,9 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(kept_by_state),
     cmocka_unit_test(kept_by_failover),
     cmocka_unit_test(damaged_states),
+    cmocka_unit_test(far_above_the_weights),
+    cmocka_unit_test(changed_in_their_unit),
+    cmocka_unit_test(beyond_their_room),
     cmocka_unit_test(refused),
     cmocka_unit_test(frozen),
     cmocka_unit_test(other_backends),

@@ -101,6 +101,40 @@ static void connectome(void **state)
     vly_genome_destroy(g);
 }
 
+/* A file whose eligibilities have the unit of the map, as earlier versions
+ * wrote it: a parameter that changes would have another one. */
+static void earlier_file(void **state)
+{
+    static const char path[] = "test_genome_modulator_old.vlc";
+    vly_error error = VLY_ERROR_INIT;
+    vly_connectome *built = NULL;
+    vly_connectome *loaded = NULL;
+    float coefs[7];
+    (void)state;
+    vly_genome *g = genome_of(HEAD TABLE MAP);
+    assert_ok(vly_connectome_build(g, 1, &built, &error), error);
+    vly_learning_desc *l = NULL;
+    memcpy(&l, &built->desc.projections[0].learning, sizeof l);
+    assert_int_equal(l->n_coefs, 7);
+    memcpy(coefs, l->coefs, sizeof coefs);
+    const float scale = coefs[2] / 5.5e-3f; /* of 11 bursts */
+    assert_true(scale == 32.0f);
+    coefs[0] *= scale;
+    coefs[1] *= scale;
+    coefs[2] /= scale;
+    l->coefs = (const uint32_t *)(const void *)coefs;
+    assert_ok(vly_connectome_save(built, path, &error), error);
+    assert_int_equal(vly_connectome_load(path, 1, &loaded, &error),
+                     VLY_E_PARSE);
+    assert_non_null(strstr(error.message,
+                           "(map m) learns: its coefficients are not those of "
+                           "its parameters, as in files of an earlier "
+                           "version"));
+    unlink(path);
+    vly_connectome_destroy(built);
+    vly_genome_destroy(g);
+}
+
 /* A map that learns by another rule has no word more than before. */
 static void others(void **state)
 {
@@ -123,5 +157,6 @@ static void others(void **state)
 
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(area), cmocka_unit_test(included),
-    cmocka_unit_test(connectome), cmocka_unit_test(others)};
+    cmocka_unit_test(connectome), cmocka_unit_test(earlier_file),
+    cmocka_unit_test(others)};
 VLY_TEST_MAIN(tests)

@@ -135,6 +135,69 @@ static void units_scale(void **state)
     }
 }
 
+/* The parameters of stdp_reward that count here. */
+enum { A_PLUS = 2, A_MINUS = 3, TAU_C = 4, INTERVAL_MS = 8, N_REWARD = 9 };
+
+/* Eligibilities have room for 1,024 times what a pair adds, whatever that is
+ * beside the bound of the weights, in the finest unit that does. */
+static void room_of_eligibilities(void **state)
+{
+    static const struct {
+        double a_plus;
+        double a_minus;
+        double scale;
+    } cases[] = {
+        {0.0, 0.0, 1.0},    {1e-3, 0.0, 1.0},    {0x1p-9, 0.0, 2.0},
+        {0.1, 0.15, 128.0}, {0.2, 0.15, 128.0},  {0.5, 0.2, 512.0},
+        {0.0, 1.0, 1024.0}, {10.0, 0.0, 8192.0}, {1000.0, 1e-3, 0x1p19},
+        {1e9, 1e9, 0x1p39},
+    };
+    const vly_plasticity_info *rule = vly_plasticity_find("stdp_reward");
+    double params[N_REWARD];
+    uint32_t words[8];
+    (void)state;
+    assert_int_equal(rule->n_params, N_REWARD);
+    for (uint32_t p = 0; p < N_REWARD; p++)
+        params[p] = rule->params[p].init;
+    vly_plasticity_input input = {
+        .params = params, .w_max = 1.0, .unit = 0x1p-14, .dt_ms = 0.5};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        params[A_PLUS] = cases[i].a_plus;
+        params[A_MINUS] = cases[i].a_minus;
+        const double scale = vly_plasticity_scale(rule, &input);
+        assert_close(scale, cases[i].scale, 0.0);
+        const double most = fmax(cases[i].a_plus, cases[i].a_minus) * 0x1p14;
+        assert_true(1024.0 * most <= 32768.0 * scale);
+        assert_true(scale <= 1.0 || 1024.0 * most >= 32767.9 * scale / 2);
+        vly_plasticity_coefs(rule, &input, words);
+        assert_true(as_float(words[0]) ==
+                    (double)(float)(cases[i].a_plus * 0x1p14 / scale));
+        assert_true(as_float(words[1]) ==
+                    (double)(float)(cases[i].a_minus * 0x1p14 / scale));
+        assert_true(as_float(words[2]) == (double)(float)(1e-2 * scale));
+        assert_close(as_float(words[5]), exp(-0.01), 1e-7); /* fade */
+    }
+    /* in a net of a given unit */
+    params[A_PLUS] = 0.625;
+    params[A_MINUS] = 0.1;
+    input.scale = 256.0;
+    double found = 0.0, most = 0.0;
+    assert_string_equal(vly_plasticity_outgrows(rule, &input, &found, &most),
+                        "a_plus");
+    assert_close(found, 0.625, 0.0);
+    assert_close(most, 0.5, 1e-6);
+    vly_plasticity_coefs(rule, &input, words);
+    assert_close(as_float(words[0]), 40.0, 0.0);
+    params[A_PLUS] = most;
+    assert_null(vly_plasticity_outgrows(rule, &input, &found, &most));
+    params[A_MINUS] = 0.6;
+    assert_string_equal(vly_plasticity_outgrows(rule, &input, &found, &most),
+                        "a_minus");
+    /* other rules have none */
+    assert_close(vly_plasticity_scale(vly_plasticity_find("stdp"), &input), 1.0,
+                 0.0);
+}
+
 static void bounds_are_rounded(void **state)
 {
     vly_plasticity_input input = {.w_max = 1.0, .unit = 0x1p-14};
@@ -184,6 +247,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(coefficients_by_hand),
     cmocka_unit_test(steps_of_windows),
     cmocka_unit_test(units_scale),
+    cmocka_unit_test(room_of_eligibilities),
     cmocka_unit_test(bounds_are_rounded),
     cmocka_unit_test(traces_have_an_end),
 };

@@ -95,10 +95,14 @@ static bool learner_init(const vly_genome *genome,
     for (uint32_t i = 0; i < of->info->n_params; i++)
         params[i] =
             of->params[i] * (vly_plasticity_scaled(of->info, i) ? LARGE : 1);
-    const vly_plasticity_input input = {.params = params,
-                                        .w_max = vly_plasticity_size(of->w_max),
-                                        .unit = at->unit,
-                                        .dt_ms = genome->dt_ms};
+    vly_plasticity_input input = {.params = of->params,
+                                  .w_max = vly_plasticity_size(of->w_max),
+                                  .unit = at->unit,
+                                  .dt_ms = genome->dt_ms};
+    /* eligibilities of the net, also for the larger parameters */
+    input.scale = vly_plasticity_scale(of->info, &input);
+    input.params = params;
+    to->unit *= input.scale;
     memcpy(to->coefs, desc->coefs, desc->n_coefs * sizeof *desc->coefs);
     vly_plasticity_coefs(of->info, &input, to->large);
     return true;
