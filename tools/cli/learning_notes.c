@@ -19,6 +19,8 @@
  * bound. */
 #define LARGE 4096
 #define SMALL 64
+/* The same of eligibilities, which begin at 0 and are up to 2^31. */
+#define LARGE_ELIGIBILITY 0x1p24
 
 void learning_print(const vly_genome *genome)
 {
@@ -90,7 +92,7 @@ static bool learner_init(const vly_genome *genome,
         of->info->window) /* steps are whole */
         return false;
     *to = (learner){.info = of->info,
-                    .m = (int32_t)(desc->most / 2),
+                    .m = of->info->modulated ? 0 : (int32_t)(desc->most / 2),
                     .unit = at->unit * 0x1p-16};
     for (uint32_t i = 0; i < of->info->n_params; i++)
         params[i] =
@@ -99,10 +101,8 @@ static bool learner_init(const vly_genome *genome,
                                   .w_max = vly_plasticity_size(of->w_max),
                                   .unit = at->unit,
                                   .dt_ms = genome->dt_ms};
-    /* eligibilities of the net, also for the larger parameters */
-    input.scale = vly_plasticity_scale(of->info, &input);
+    to->unit *= vly_plasticity_scale(of->info, &input);
     input.params = params;
-    to->unit *= input.scale;
     memcpy(to->coefs, desc->coefs, desc->n_coefs * sizeof *desc->coefs);
     vly_plasticity_coefs(of->info, &input, to->large);
     return true;
@@ -136,12 +136,14 @@ static bool is_off(const learner *of, const change *kind, double *asked,
                    int32_t *stored)
 {
     *stored = step(of, of->coefs, kind, 1.0f);
-    if (*stored >= SMALL || *stored <= -SMALL || of->m < SMALL * LARGE * 2)
+    const double large = of->info->modulated ? LARGE_ELIGIBILITY : LARGE;
+    if (*stored >= SMALL || *stored <= -SMALL ||
+        (!of->info->modulated && of->m < SMALL * LARGE * 2))
         return false;
     /* a change is linear in the trace, beside what an arrival alone does */
     double alone = kind->is_post ? 0.0 : step(of, of->large, &changes[2], 1.0f);
     alone /= LARGE;
-    *asked = alone + (step(of, of->coefs, kind, (float)LARGE) - alone) / LARGE;
+    *asked = alone + (step(of, of->coefs, kind, (float)large) - alone) / large;
     if (kind == &changes[2])
         *asked = alone;
     if (of->info->user)
