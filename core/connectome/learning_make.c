@@ -107,6 +107,24 @@ static uint32_t flags_of(const vly_plasticity *plasticity)
            (plasticity->info->window ? VLY_LEARNING_WINDOW : 0);
 }
 
+vly_status vly_learning_keeps(const vly_maker *maker, const vly_made_pair *made,
+                              const vly_plasticity *plasticity,
+                              const vly_plasticity_input *input)
+{
+    char text[VLY_LOSS_SIZE];
+    char place[VLY_PLACE_BYTES];
+    const char *lost = vly_plasticity_loses(plasticity->info, input, text);
+    if (!lost)
+        return VLY_OK;
+    vly_place_print(maker->genome,
+                    plasticity->info->user ? &plasticity->w_max_origin
+                                           : &plasticity->origin,
+                    place);
+    return vly_fail(maker->error, VLY_E_PARSE,
+                    "%smap %s: [plasticity.%s]: wanted %s", place,
+                    made->pair->map, plasticity->name, lost);
+}
+
 vly_status vly_learning_view(const vly_maker *maker, const vly_made_pair *made,
                              double unit, const vly_learning_desc **learning)
 {
@@ -124,14 +142,9 @@ vly_status vly_learning_view(const vly_maker *maker, const vly_made_pair *made,
         return vly_fail_nomem(maker->error,
                               sizeof(*desc) + info->n_coefs * sizeof(*coefs),
                               "how a map learns");
-    const char *lost = vly_plasticity_loses(info, &input);
-    if (lost) {
-        char place[VLY_PLACE_BYTES];
-        vly_place_print(maker->genome, &plasticity->w_max_origin, place);
-        return vly_fail(maker->error, VLY_E_PARSE,
-                        "%smap %s: [plasticity.%s]: wanted %s", place,
-                        made->pair->map, plasticity->name, lost);
-    }
+    vly_status status = vly_learning_keeps(maker, made, plasticity, &input);
+    if (status != VLY_OK)
+        return status;
     vly_plasticity_coefs(info, &input, coefs);
     desc->struct_size = sizeof(*desc);
     desc->flags = flags_of(plasticity);

@@ -21,8 +21,13 @@ int32_t vly_learning_cap(const vly_made_pair *made, int32_t q);
 int32_t vly_learning_delivered(const vly_made_pair *made, int32_t q);
 /* Weights that rounding has brought above w_max become the largest below. */
 void vly_learning_clamp(vly_made_pair *made, int32_t q);
+/* Refuses parameters of which a coefficient is not kept, at the place of their
+ * table. Errors  E_PARSE */
+vly_status vly_learning_keeps(const vly_maker *maker, const vly_made_pair *made,
+                              const vly_plasticity *plasticity,
+                              const vly_plasticity_input *input);
 /* The description for backends, of weights in units of `unit`.
- * Errors  E_NOMEM */
+ * Errors  E_NOMEM, E_PARSE as vly_learning_keeps */
 vly_status vly_learning_view(const vly_maker *maker, const vly_made_pair *made,
                              double unit, const vly_learning_desc **learning);
 /* The rule as given, also one of short-term plasticity, whose w_max is 0. Its

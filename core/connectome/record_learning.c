@@ -147,20 +147,24 @@ static bool program_good(const vly_record_reader *reader,
     return good;
 }
 
-/* Eligibilities have the unit that parameters of a running net are scaled by:
- * not so in files of versions whose unit was that of the map. */
-static bool scale_good(const vly_record_reader *reader, uint32_t p,
-                       const vly_plasticity_info *info, const uint32_t *coefs,
-                       const double *params)
+/* What files of earlier versions may have: a coefficient that counts as 0 and
+ * is not; eligibilities in the unit of the map, and so another one than
+ * parameters that change in a net. */
+static bool made_as_now(const vly_record_reader *reader, uint32_t p,
+                        const vly_plasticity_info *info, const uint32_t *coefs,
+                        const double *params)
 {
     uint32_t made[VLY_RULE_COEFS];
-    if (!info->modulated)
-        return true;
+    char text[VLY_LOSS_SIZE];
     const vly_plasticity_input input = {
         .params = params,
         .w_max = vly_plasticity_size(params[info->n_params]),
         .unit = reader->projections[p].unit,
         .dt_ms = reader->file->header.dt_ms};
+    if (vly_plasticity_loses(info, &input, text))
+        return false;
+    if (!info->modulated)
+        return true;
     vly_plasticity_coefs(info, &input, made);
     return memcmp(made, coefs, info->n_coefs * sizeof(*made)) == 0;
 }
@@ -213,7 +217,7 @@ static const char *record_fault(const vly_record_reader *reader,
     if (!coefs_good(info, record, *coefs) ||
         !program_good(reader, info, *coefs, *params))
         return "its coefficients";
-    if (!scale_good(reader, record->projection, info, *coefs, *params))
+    if (!made_as_now(reader, record->projection, info, *coefs, *params))
         return "its coefficients are not those of its parameters, as in files "
                "of an earlier version, wanted a file that is compiled again";
     if (record->most > (info->window ? FEAGI_MOST : VLY_MASTER_MAX) ||

@@ -29,10 +29,12 @@ static bool words_good(const vly_record_reader *reader,
                        const double *params)
 {
     uint32_t made[VLY_SHORT_TERM_COEFS];
+    char text[VLY_LOSS_SIZE];
     const vly_plasticity_input input = {
         .params = params, .unit = 1.0, .dt_ms = reader->file->header.dt_ms};
     vly_plasticity_coefs(info, &input, made);
-    return memcmp(made, coefs, info->n_coefs * sizeof(*made)) == 0 &&
+    return !vly_plasticity_loses(info, &input, text) &&
+           memcmp(made, coefs, info->n_coefs * sizeof(*made)) == 0 &&
            record->most == vly_short_term_bursts(info, params, input.dt_ms);
 }
 

@@ -4,6 +4,7 @@
 #include "connectome/short_term_make.h"
 
 #include "base/error.h"
+#include "connectome/learning_make.h"
 
 vly_status vly_short_term_view(const vly_maker *maker,
                                const vly_made_pair *made,
@@ -22,6 +23,9 @@ vly_status vly_short_term_view(const vly_maker *maker,
         return vly_fail_nomem(maker->error,
                               sizeof(*desc) + info->n_coefs * sizeof(*coefs),
                               "the short-term plasticity of a map");
+    vly_status status = vly_learning_keeps(maker, made, plasticity, &input);
+    if (status != VLY_OK)
+        return status;
     vly_plasticity_coefs(info, &input, coefs);
     *desc = (vly_short_term_desc){
         .struct_size = sizeof(*desc),

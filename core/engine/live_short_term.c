@@ -13,12 +13,18 @@ vly_status vly_live_make_short_term(vly_live *change,
                                     const double *learned, uint32_t projection,
                                     vly_error *error)
 {
-    const vly_plasticity_info *info =
-        connectome->projections[projection].short_term->info;
+    const vly_connectome_learning *given =
+        connectome->projections[projection].short_term;
+    const vly_plasticity_info *info = given->info;
     const vly_short_term_desc *was =
         connectome->desc.projections[projection].short_term;
     const vly_plasticity_input input = {
         .params = learned, .unit = 1.0, .dt_ms = connectome->desc.dt_ms};
+    char text[VLY_LOSS_SIZE];
+    const char *lost = vly_plasticity_loses(info, &input, text);
+    if (lost)
+        return vly_fail(error, VLY_E_INVALID, "plasticity.%s: wanted %s",
+                        given->name, lost);
     size_t n_bytes = sizeof *was + was->n_coefs * sizeof *was->coefs;
     vly_short_term_desc *made = vly_malloc(1, n_bytes);
     if (!made)

@@ -14,6 +14,7 @@ list(APPEND VOLLEY_CORE_SOURCES
     ${CMAKE_CURRENT_LIST_DIR}/net.c
     ${CMAKE_CURRENT_LIST_DIR}/net_field.c
     ${CMAKE_CURRENT_LIST_DIR}/net_input.c
+    ${CMAKE_CURRENT_LIST_DIR}/live_learning.c
     ${CMAKE_CURRENT_LIST_DIR}/live_short_term.c
     ${CMAKE_CURRENT_LIST_DIR}/net_learning.c
     ${CMAKE_CURRENT_LIST_DIR}/net_memory.c

@@ -6,6 +6,7 @@
 
 #include <pthread.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/number.h"
@@ -219,15 +220,56 @@ const char *vly_plasticity_unfit(const vly_plasticity_info *info,
                       : info->check_of(input);
 }
 
-const char *vly_plasticity_loses(const vly_plasticity_info *info,
-                                 const vly_plasticity_input *input)
+/* "lambda, mu, w_0": the parameters of a coefficient's expression. */
+static void put_params_of(const char *expression, char *out, size_t size)
 {
-    if (!info->user || !vly_user_rule_loses(info->user, input))
-        return NULL;
-    return "constants of the changes of w that are 0 or from 2^-40 = 9.1e-13 "
-           "to "
-           "2^40 = 1.1e12 in units of the map's weights, as those of (w / "
-           "w_max)^3 instead of w^3 / w_max^3";
+    size_t used = 0;
+    *out = 0;
+    for (const char *at = strstr(expression, "P("); at;
+         at = strstr(at + 2, "P(")) {
+        char word[64];
+        snprintf(word, sizeof word, "%.*s", (int)strcspn(at, ")") + 1, at);
+        if (strstr(expression, word) != at) /* once more */
+            continue;
+        word[strlen(word) - 1] = 0;
+        used += (size_t)snprintf(out + used, size - used, "%s%s",
+                                 used == 0 ? "" : ", ", word + 2);
+        if (used >= size)
+            return;
+    }
+}
+
+#define RANGE "0 or from 2^-40 = 9.1e-13 to 2^40 = 1.1e12"
+#define OF_THE_MAP " in units of the map's weights"
+
+const char *vly_plasticity_loses(const vly_plasticity_info *info,
+                                 const vly_plasticity_input *input,
+                                 char text[VLY_LOSS_SIZE])
+{
+    double values[VLY_RULE_COEFS];
+    char params[VLY_LOSS_SIZE / 2];
+    if (info->user)
+        return !vly_user_rule_loses(info->user, input)
+                   ? NULL
+                   : "constants of the changes of w that are " RANGE OF_THE_MAP
+                     ", as those of (w / w_max)^3 instead of w^3 / w_max^3";
+    coefs_scaled(info, input, values);
+    for (uint32_t c = 0; c < info->n_coefs; c++) {
+        const double size = values[c] < 0.0 ? -values[c] : values[c];
+        if (info->coefs[c].type != VLY_TYPE_F32 ||
+            info->eligibility[c] == VLY_ELIGIBILITY_FADE || size == 0.0 ||
+            (size <= (double)COEF_MAX &&
+             coef_word(VLY_TYPE_F32, values[c]) != 0))
+            continue;
+        put_params_of(info->coef_texts[c], params, sizeof params);
+        snprintf(text, VLY_LOSS_SIZE,
+                 "a coefficient %s (of %s) that is " RANGE "%s, not %.3g",
+                 info->coefs[c].name, params,
+                 strstr(info->coef_texts[c], "UNIT") ? OF_THE_MAP : "",
+                 values[c]);
+        return text;
+    }
+    return NULL;
 }
 
 static double halvings(double tau_ms, double dt_ms, double n)

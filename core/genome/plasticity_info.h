@@ -21,6 +21,8 @@
  * added to them: pairs at 200 Hz on both sides, with traces of 20 ms and a
  * decay of 1 s, need 800. */
 #define VLY_ELIGIBILITY_ROOM 1024.0
+/* of vly_plasticity_loses */
+#define VLY_LOSS_SIZE 320u
 /* m is at most this: a weight is an int16 */
 #define VLY_MASTER_MAX (INT32_C(32767) << 16)
 
@@ -91,7 +93,8 @@ typedef struct vly_plasticity_info {
                           * vly_plasticity_coefs and vly_plasticity_unfit */
     /* coefficients before they are rounded and scaled */
     void (*values_of)(const vly_plasticity_input *input, double *values);
-    const uint8_t *eligibility; /* [n_coefs] VLY_ELIGIBILITY_* */
+    const char *const *coef_texts; /* [n_coefs] with P(name) of a parameter */
+    const uint8_t *eligibility;    /* [n_coefs] VLY_ELIGIBILITY_* */
     /* the condition that inconsistent parameters violate; NULL: consistent */
     const char *(*check_of)(const vly_plasticity_input *input);
     vly_plasticity_step *pre;
@@ -148,10 +151,12 @@ void vly_plasticity_coefs(const vly_plasticity_info *info,
 const char *vly_plasticity_unfit(const vly_plasticity_info *info,
                                  const vly_plasticity_input *input);
 
-/* Of a user's rule with the unit of a map: a sentence if a constant of the
- * coefficients is not the one that was written; otherwise NULL. */
+/* With the unit of a map: what is wanted, if a coefficient (of a user's rule a
+ * constant of them) is not 0 but counts as 0, or is above what a rule may read;
+ * otherwise NULL. text: where it may be written. */
 const char *vly_plasticity_loses(const vly_plasticity_info *info,
-                                 const vly_plasticity_input *input);
+                                 const vly_plasticity_input *input,
+                                 char text[VLY_LOSS_SIZE]);
 
 /* One more user, or one less, of a user's rule, which the last one frees;
  * nothing for a built-in one and (drop) NULL. [any-thread] */

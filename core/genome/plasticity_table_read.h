@@ -25,6 +25,12 @@ static const vly_coef_info NAME(coefs)[] = {
 #include VLY_PLASTICITY_TABLE
 };
 
+/* what each coefficient is made of, as in the table */
+static const char *const NAME(coef_texts)[] = {
+#define VLY_COEF(name, type, expression) #expression,
+#include VLY_PLASTICITY_TABLE
+};
+
 enum NAME(coef_index) {
 #define VLY_COEF(name, type, expression) NAME(coef_##name),
 #include VLY_PLASTICITY_TABLE
@@ -169,6 +175,7 @@ static int32_t NAME(post)(int32_t m, const uint32_t *coefs, const float x[2],
         .modulated = NAME(modulated) != 0,                                     \
         .modulator_tau = NAME(modulator_tau),                                  \
         .modulator_interval = NAME(modulator_interval),                        \
+        .coef_texts = NAME(coef_texts),                                        \
         .eligibility = NAME(eligibility),                                      \
         .values_of = NAME(values_of),                                          \
         .check_of = NAME(check_of),                                            \

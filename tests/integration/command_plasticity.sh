@@ -132,6 +132,59 @@ says "did you mean reward?"
 expect 2 run learns.toml --quiet --change 10=plasticity.a.reward=1
 says "plasticity.a has no modulator: its rule is stdp_inhibitory"
 
+# ---- coefficients that are too small ----
+
+cat >steep.toml <<'END'
+format = 1
+[run]
+dt_ms = 1
+bursts = 60
+[area.P]
+generator = "spikes"
+neurons = 1
+bursts = [[10, 30, 50]]
+[area.T]
+model = "lif_psc_delta"
+neurons = 1
+[plasticity.a]
+rule = "stdp_power"
+w_max_mv = 1
+lambda = 0.1
+mu = 2
+[plasticity.f]
+rule = "tsodyks2"
+[[map]]
+id = "m"
+from = "P"
+to = "T"
+rule = "all_to_all"
+weight_mv = 0.8
+plasticity = "a"
+[[map]]
+id = "s"
+from = "P"
+to = "T"
+rule = "all_to_all"
+weight_mv = 0.8
+plasticity = "f"
+END
+expect 0 run steep.toml --quiet
+small="0 or from 2^-40 = 9.1e-13 to 2^40 = 1.1e12"
+of_map="in units of the map's weights, not 2.27e-14"
+lost="[plasticity.a]: wanted a coefficient up (of lambda, mu, w_0) that is"
+sed 's/mu = 2/mu = 4/' steep.toml >steeper.toml
+expect 2 check steeper.toml
+says "steeper.toml:12:13: map m: $lost $small $of_map"
+expect 2 check steep.toml --set plasticity.a.mu=4
+says "map m: $lost $small $of_map"
+expect 2 run steep.toml --quiet --change 20=plasticity.a.mu=4
+says "plasticity.a: wanted a coefficient up (of lambda, mu, w_0) that is $small"
+expect 2 check steep.toml --set plasticity.f.U=1e-13
+says "map s: [plasticity.f]: wanted a coefficient U (of U) that is $small, not"
+expect 2 run steep.toml --quiet --change 20=plasticity.f.U=1e-13
+says "plasticity.f: wanted a coefficient U (of U) that is $small, not"
+expect 0 run steep.toml --quiet --change 20=plasticity.f.U=0
+
 # ---- resolve ----
 expect 0 resolve learns.toml
 cp out resolved.toml

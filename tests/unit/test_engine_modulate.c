@@ -361,6 +361,11 @@ static void refused(void **state)
                  VLY_E_INVALID, &f.error, "cannot change in a running net");
     assert_fails(vly_net_set(net, "plasticity.p.modulator", 1, &f.error),
                  VLY_E_INVALID, &f.error, "cannot change in a running net");
+    assert_fails(vly_net_set(net, "plasticity.r.lambda", 1e-18, &f.error),
+                 VLY_E_INVALID, &f.error,
+                 "plasticity.r: wanted a coefficient up (of lambda) that is 0 "
+                 "or from 2^-40");
+    assert_ok(vly_net_set(net, "plasticity.r.lambda", 0, &f.error), f.error);
     assert_ok(vly_net_set(net, "plasticity.p.tau_c_ms", 30, &f.error), f.error);
     assert_ok(vly_net_set(net, "plasticity.p.increment", -30, &f.error),
               f.error);

@@ -198,6 +198,74 @@ static void room_of_eligibilities(void **state)
                  0.0);
 }
 
+static void is_lost(const char *rule, const vly_plasticity_input *input,
+                    const char *text)
+{
+    char message[VLY_LOSS_SIZE] = "";
+    const char *lost =
+        vly_plasticity_loses(vly_plasticity_find(rule), input, message);
+    if (!lost != !text || (text && strcmp(lost, text) != 0))
+        fail_msg("%s: %s, wanted %s", rule, lost ? lost : "nothing is lost",
+                 text ? text : "nothing");
+}
+
+/* A coefficient that is too small to be kept does not become 0 in silence. */
+static void lost_coefficients(void **state)
+{
+    /* tau_plus_ms, tau_minus_ms, lambda, alpha, mu, w_0 */
+    double power[] = {20.0, 20.0, 0.1, 0.0, 3.0, 1.0};
+    double reward[] = {20.0, 20.0, 0.1, 0.15, 1e-3, 200.0, 5.0, 0.0, 1e5};
+    double tsodyks[] = {1e-13, 800.0, 0.0, 3.0, 1.0, 0.0, 0.0};
+    vly_plasticity_input input = {
+        .params = power, .w_max = 1.0, .unit = 0x1p-14, .dt_ms = 1.0};
+    (void)state;
+    is_lost("stdp_power", &input, NULL); /* 0.1 * 2^-28 */
+    power[4] = 3.5;
+    is_lost("stdp_power", &input, NULL); /* 0.1 * 2^-35 */
+    power[4] = 4.0;
+    is_lost("stdp_power", &input,
+            "a coefficient up (of lambda, mu, w_0) that is 0 or from 2^-40 = "
+            "9.1e-13 to 2^40 = 1.1e12 in units of the map's weights, not "
+            "2.27e-14");
+    power[2] = 0.0; /* no potentiation is meant */
+    is_lost("stdp_power", &input, NULL);
+    power[2] = 1.0;
+    power[4] = 0.0;
+    power[5] = 1e9;
+    is_lost("stdp_power", &input,
+            "a coefficient up (of lambda, mu, w_0) that is 0 or from 2^-40 = "
+            "9.1e-13 to 2^40 = 1.1e12 in units of the map's weights, not "
+            "1.64e+13");
+    input.params = reward; /* fade: e^(-1e8) */
+    is_lost("stdp_reward", &input, NULL);
+    reward[2] = 1e9;
+    reward[3] = 1e-9;
+    is_lost("stdp_reward", &input,
+            "a coefficient a_minus (of a_minus) that is 0 or from 2^-40 = "
+            "9.1e-13 to 2^40 = 1.1e12 in units of the map's weights, not "
+            "2.98e-17");
+    input.params = tsodyks;
+    input.unit = 1.0;
+    is_lost("tsodyks", &input,
+            "a coefficient U (of U) that is 0 or from 2^-40 = 9.1e-13 to 2^40 "
+            "= 1.1e12, not 1e-13");
+    /* each rule as it is by default, onto any unit */
+    for (uint32_t i = 0; i < vly_plasticity_count(); i++) {
+        const vly_plasticity_info *info = vly_plasticity_at(i);
+        double params[16];
+        for (uint32_t p = 0; p < info->n_params; p++)
+            params[p] = info->params[p].init;
+        input = (vly_plasticity_input){
+            .params = params, .w_max = 1.0, .unit = 0x1p-14, .dt_ms = 0.001};
+        is_lost(info->id, &input, NULL);
+        for (uint32_t p = 0; p < info->n_params; p++)
+            params[p] *= vly_plasticity_scaled(info, p) ? 3e-5 : 1.0;
+        input.unit *= 0x1p-15;
+        input.w_max *= 3e-5;
+        is_lost(info->id, &input, NULL);
+    }
+}
+
 static void bounds_are_rounded(void **state)
 {
     vly_plasticity_input input = {.w_max = 1.0, .unit = 0x1p-14};
@@ -248,6 +316,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(steps_of_windows),
     cmocka_unit_test(units_scale),
     cmocka_unit_test(room_of_eligibilities),
+    cmocka_unit_test(lost_coefficients),
     cmocka_unit_test(bounds_are_rounded),
     cmocka_unit_test(traces_have_an_end),
 };
