@@ -284,6 +284,14 @@ for rule in stdp stdp_power stdp_triplet stdp_inhibitory stdp_reward; do
     expect 0 doc --markdown
     prints "### \`$rule\`"
 done
+# doc_says RULE TEXT: in the lines of its equations
+doc_says() {
+    expect 0 doc "$1"
+    tr '\n' ' ' <out | tr -s ' ' >words
+    holds grep -qF "$2" words
+}
+doc_says stdp_power "a weight below about 2^-22 w_max counts as 0"
+doc_says stdp_reward "cut off at 1,024 times the larger of a_plus and a_minus"
 expect 0 doc plasticity
 prints "w_max_<unit>"
 expect 0 doc learning

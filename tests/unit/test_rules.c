@@ -10,7 +10,7 @@
 #include <stdlib.h>
 
 #include "genome/plasticity_info.h"
-#include "kernels/rules/rule.h"
+#include "kernels/rules/plasticity_rules.h"
 
 #define DT_MS 0.1
 #define BURSTS 200000
@@ -472,6 +472,21 @@ static void silent_sources_change_nothing(void **state)
         }
 }
 
+/* As `volley doc stdp_power` says: below 2^-8 of a unit of the map, 2^-22 to
+ * 2^-23 of w_max, a weight reads as 0 and stays. */
+static void tiny_weights_stay(void **state)
+{
+    const vly_stdp_power_coef c = {
+        .up = 10.0f, .down = 0.5f, .mu = 0.25f, .most = 20000u << 16};
+    (void)state;
+    for (int32_t m = 0; m < 256; m++) {
+        assert_int_equal(vly_stdp_power_post(m, c, 1.0f, 0.0f, 0.0f, 0.0f), m);
+        assert_int_equal(vly_stdp_power_pre(m, c, 0.0f, 0.0f, 1.0f, 0.0f), m);
+    }
+    assert_true(vly_stdp_power_post(256, c, 1.0f, 0.0f, 0.0f, 0.0f) > 256);
+    assert_true(vly_stdp_power_pre(256, c, 0.0f, 0.0f, 1.0f, 0.0f) < 256);
+}
+
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(logarithm),
     cmocka_unit_test(power),
@@ -479,6 +494,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(weights_stay_inside),
     cmocka_unit_test(eager_is_lazy),
     cmocka_unit_test(test_window),
+    cmocka_unit_test(tiny_weights_stay),
     cmocka_unit_test(silent_sources_change_nothing),
 };
 
