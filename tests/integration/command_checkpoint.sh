@@ -318,6 +318,75 @@ expect 0 run small.toml --bursts 3000 --quiet --backend cpu:2 \
 holds cmp lost.csv whole.csv
 holds [ "$(value digest lost.json)" = "$(value digest whole.json)" ]
 
+# ---- changes of earlier processes, in the manifest of the last ----
+cat >learn.toml <<'END'
+format = 1
+[run]
+dt_ms = 1
+bursts = 200
+[area.P]
+generator = "poisson"
+neurons = 5
+rate_hz = 100
+[area.T]
+model = "lif_psc_delta"
+neurons = 5
+[plasticity.a]
+rule = "stdp"
+w_max_mv = 20
+lambda = 0.05
+[[map]]
+from = "P"
+to = "T"
+rule = "all_to_all"
+weight_mv = 10
+plasticity = "a"
+END
+# parts FOLDER OPTIONS...: 80 bursts, then up to 140 and 200 in that folder
+learn="run learn.toml --quiet --backend cpu:1"
+parts() {
+    folder=$1
+    shift
+    rm -rf learnt learn.vlk
+    expect 0 $learn -o learnt --bursts 80 --checkpoint learn.vlk "$@"
+    expect 0 $learn -o "$folder" --bursts 140 --resume learn.vlk \
+        --checkpoint learn.vlk --change 120=plasticity.a.alpha=0.5
+    expect 0 $learn -o "$folder" --resume learn.vlk \
+        --change 150=plasticity.a.lambda=0.01
+}
+parts learnt --change 50=plasticity.a.lambda=0.5
+expect 0 rerun learnt --quiet --backend cpu:2
+prints identical
+holds grep -q '"changes_known": true' learnt/manifest.json
+holds [ "$(grep -c '"burst": [0-9]*,$' learnt/manifest.json)" -ge 3 ]
+# without the folder of the first part it says what it does not know
+rm -rf alone
+parts alone --change 50=plasticity.a.lambda=0.5
+holds grep -q '"changes_known": false' alone/manifest.json
+expect 2 rerun alone --quiet
+says "it went on from learn.vlk, and what was changed before is not known"
+rm -rf alone
+parts alone
+expect 0 rerun alone --quiet
+# what came after the checkpoint of a process did not happen
+rm -rf learnt learn.vlk
+expect 0 $learn -o learnt --bursts 60 --checkpoint learn.vlk \
+    --change 50=plasticity.a.lambda=0.5
+cp learn.vlk early.vlk
+expect 0 $learn -o learnt --bursts 120 --resume learn.vlk \
+    --change 100=plasticity.a.alpha=0
+expect 0 $learn -o learnt --resume early.vlk
+expect 0 rerun learnt --quiet
+holds [ "$(grep -c plasticity.a.alpha learnt/manifest.json)" -eq 0 ]
+# a log that is damaged does not have all
+sed -i 's/plasticity.a.lambda = 0.5/plasticity/' learnt/log.jsonl
+expect 0 $learn -o learnt --resume early.vlk
+expect 2 rerun learnt --quiet
+# nor does one without the checkpoint
+sed -i '/"checkpoint"/d' learnt/log.jsonl
+expect 0 $learn -o learnt --resume early.vlk
+holds grep -q '"changes_known": false' learnt/manifest.json
+
 # ---- no room: the run goes on, the last one fails with 4 ----
 back
 (

@@ -34,6 +34,9 @@ typedef struct rerun {
     uint64_t n_bursts;
     uint64_t digest;
     uint64_t state_digest;
+    /* the checkpoint that the run went on from, if the manifest need not have
+     * all that was changed before it; otherwise NULL */
+    const char *unknown;
 } rerun;
 
 static vly_status read_digest(const json_value *digests, const char *key,
@@ -68,6 +71,16 @@ static vly_status read_count(const json_value *object, const char *key,
     return VLY_OK;
 }
 
+/* A manifest of an earlier version does not say whether it has all. */
+static void read_resumed(rerun *again)
+{
+    const json_value *resumed = json_find(&again->manifest, "resumed");
+    const json_value *known = json_find(&again->manifest, "changes_known");
+    if (resumed && resumed->kind == JSON_OBJECT &&
+        !(known && known->kind == JSON_BOOL && known->number != 0.0))
+        again->unknown = json_find_text(resumed, "file");
+}
+
 static vly_status read_manifest(rerun *again, const char *path,
                                 vly_error *error)
 {
@@ -96,6 +109,7 @@ static vly_status read_manifest(rerun *again, const char *path,
                                         (int)(slash - path), path);
     if (!again->genome)
         return vly_fail_nomem(error, strlen(path), "a file name");
+    read_resumed(again);
 out:
     return status;
 }
@@ -205,6 +219,12 @@ static int print_result(const rerun *again, const run_job *job)
     tool_print("state digest  %016" PRIx64 "\n", result->state_digest);
     if (same)
         return TOOL_EXIT_DONE;
+    if (same_network && again->unknown) {
+        tool_message("this run cannot be repeated from its manifest: it went "
+                     "on from %s, and what was changed before is not known",
+                     again->unknown);
+        return TOOL_EXIT_WRONG;
+    }
     if (!same_network)
         tool_print("another connectome: its digest is %s, the manifest has "
                    "%.40s\n",
@@ -265,7 +285,12 @@ const tool_command cmd_rerun = {
     .arguments = "MANIFEST|FOLDER [options]",
     .summary = "Repeats the run of a manifest: 0 same digest, 1 digest "
                "differs.",
-    .details = "The genome is the genome.resolved.toml beside the manifest.\n",
+    .details =
+        "The genome is the genome.resolved.toml beside the manifest. A resumed "
+        "run is\nrepeated from its beginning, with the changes of "
+        "earlier processes, if it went on\nin the folder of these; "
+        "otherwise, if its digest is not reached, the exit code is "
+        "2.\n",
     .options = options,
     .n_positional_min = 1,
     .n_positional_max = 1,

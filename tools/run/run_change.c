@@ -13,6 +13,8 @@
 #include "base/memory.h"
 #include "genome/genome.h"
 #include "genome/toml_tree.h"
+#include "tools/run/run_change_log.h"
+#include "tools/run/run_checkpoint.h"
 #include "tools/run/run_job.h"
 #include "tools/run/run_part.h"
 
@@ -26,17 +28,14 @@ static const tool_option options[] = {
      0, 0},
     {NULL, 0, false, TOOL_FLAG, NULL, NULL, 0, 0}};
 
-typedef struct run_change {
-    uint64_t burst; /* number of bursts after which it takes place */
-    char *path;
-    double value;
-} run_change;
-
 typedef struct change_part {
     run_change *changes; /* [n_changes] ascending bursts */
     uint32_t n_changes;
-    uint32_t first; /* those before it lie before a resume: left out */
-    uint32_t next;  /* all before this one are done, or left out */
+    uint32_t n_past; /* the first ones: made before a resume ... */
+    bool knows_past; /* ... and all that were */
+    uint32_t first;  /* those before it, that are not of n_past, lie before a
+                      * resume: left out */
+    uint32_t next;   /* all before this one are done, or left out */
 } change_part;
 
 static change_part *of(const run_job *job)
@@ -166,6 +165,41 @@ static vly_status refuse(const run_change *change, vly_status status,
                     vly_toml_print_number(change->value, value), why->message);
 }
 
+/* Puts the changes that the checkpoint has before those that are asked for. A
+ * folder that --force takes over is that of another run. */
+static vly_status read_past(run_job *job, vly_error *error)
+{
+    change_part *part = of(job);
+    run_change_past past = {0};
+    char *path = NULL;
+    vly_status status = VLY_OK;
+    if (!run_checkpoint_state(job)->resumed || !job->plan.folder ||
+        job->plan.force)
+        return VLY_OK;
+    path = run_folder_path(job->plan.folder, "log.jsonl");
+    if (!path)
+        return vly_fail_nomem(error, 4096, "a file name");
+    VLY_TRY(run_change_past_read(path, job->first_burst, &past, error));
+    const size_t n = (size_t)past.n + part->n_changes;
+    run_change *all = vly_realloc(past.changes, n + 1, sizeof *all);
+    if (!all) {
+        status = vly_fail_nomem(error, n * sizeof *all, "changes");
+        goto out;
+    }
+    for (uint32_t k = 0; k < part->n_changes; k++)
+        all[past.n + k] = part->changes[k];
+    vly_free(part->changes);
+    part->changes = all;
+    part->n_changes = (uint32_t)n;
+    part->n_past = part->next = past.n;
+    part->knows_past = past.is_whole;
+    past = (run_change_past){0};
+out:
+    run_change_past_free(&past);
+    vly_free(path);
+    return status;
+}
+
 /* Wrong names and values are refused before the first burst, in the order in
  * which the changes will be made. A checkpoint has the changes before its
  * burst. */
@@ -174,6 +208,7 @@ static vly_status check_changes(run_job *job, vly_error *error)
     change_part *part = of(job);
     vly_set_trial *trial = NULL;
     vly_status status = VLY_OK;
+    VLY_TRY(read_past(job, error));
     while (part->next < part->n_changes &&
            part->changes[part->next].burst < job->first_burst) {
         tool_message("--change %" PRIu64 "=%s: before burst %" PRIu64
@@ -206,10 +241,9 @@ out:
 
 static void tell(run_job *job, const run_change *change)
 {
-    char text[200];
-    snprintf(text, sizeof text, "burst %" PRIu64 ": %.120s = %.17g",
-             change->burst, change->path, change->value);
+    char *text = run_change_text(change);
     run_folder_event(job, "change", text);
+    vly_free(text);
 }
 
 static vly_status reach(run_job *job, vly_error *error)
@@ -290,12 +324,15 @@ static void print(const run_job *job)
     }
 }
 
-/* Those that were made; a run that was stopped did not make all. */
+/* Those that were made, also before a resume as far as the folder says; a run
+ * that was stopped did not make all. */
 static void put(const run_job *job, json_writer *json)
 {
     const change_part *part = of(job);
     json_array(json, "changes");
-    for (uint32_t k = part->first; k < part->next; k++) {
+    for (uint32_t k = 0; k < part->next; k++) {
+        if (k >= part->n_past && k < part->first)
+            continue;
         json_object(json, NULL);
         json_u64(json, "burst", part->changes[k].burst);
         json_text(json, "path", part->changes[k].path);
@@ -303,6 +340,13 @@ static void put(const run_job *job, json_writer *json)
         json_object_end(json);
     }
     json_array_end(json);
+}
+
+static void put_course(const run_job *job, json_writer *json)
+{
+    put(job, json);
+    if (run_checkpoint_state(job)->resumed)
+        json_bool(json, "changes_known", of(job)->knows_past);
 }
 
 bool run_change_reads_synapses(const vly_genome *genome)
@@ -315,7 +359,7 @@ bool run_change_reads_synapses(const vly_genome *genome)
 
 static bool whole(const run_job *job)
 {
-    return of(job)->n_changes > 0 &&
+    return of(job)->n_changes > of(job)->n_past &&
            run_change_reads_synapses(job->build.genome);
 }
 
@@ -334,6 +378,6 @@ const run_part run_part_change = {
     .obey = obey,
     .whole = whole,
     .print = {[RUN_LINES] = print},
-    .json = {[RUN_MEMBERS] = put, [RUN_MANIFEST] = put},
+    .json = {[RUN_MEMBERS] = put, [RUN_MANIFEST] = put_course},
     .close = deinit,
 };

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 foreach(name
-    cmd_rerun cmd_run folder_state run_bounds_part run_change run_checkpoint run_checkpoint_plan
+    cmd_rerun cmd_run folder_state run_bounds_part run_change run_change_log run_checkpoint run_checkpoint_plan
     run_claim run_counts run_failover run_files run_files_part run_folder run_folder_lock run_inputs run_job run_log run_limits
     run_memory_part run_output run_output_report run_pace run_pace_part run_parts run_paths run_probe run_ranks run_ranks_report
     run_rates run_record
