@@ -121,6 +121,17 @@ grep '^in,' w.csv | cut -d, -f 3,5,6 >end
 holds cmp last end
 expect 0 run recorded.toml --backend cpu:3 --quiet --record-weights own.csv
 holds cmp own.csv whole/weights.csv
+# no other format under a name that promises it
+for file in own.h5 own.hdf5 own.sonata own.vls; do
+    expect 2 run recorded.toml --quiet --record-weights $file -o refused
+    says "--record-weights $file: weights are recorded as a table, wanted the ending .csv"
+    holds [ ! -e $file ]
+    holds [ ! -e refused ]
+done
+expect 2 run recorded.toml --quiet --weights own.vls -o refused
+says "--weights own.vls: a stream has no weights, wanted the ending .csv or .h5"
+holds [ ! -e own.vls ]
+holds [ ! -e refused ]
 expect 0 run recorded.toml --bursts 10
 says "[[record]] of weights is not written"
 expect 0 rerun whole --quiet

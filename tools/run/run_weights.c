@@ -30,7 +30,7 @@ static const tool_option options[] = {
      "rule = \"file\", or SONATA edges (.h5)",
      0, 0},
     {"record-weights", 0, false, TOOL_TEXT, "FILE",
-     "write the weights of [[record]] as a table; default with -o: "
+     "write the weights of [[record]] as a table (.csv); default with -o: "
      "FOLDER/weights.csv",
      0, 0},
     {NULL, 0, false, TOOL_FLAG, NULL, NULL, 0, 0}};
@@ -66,10 +66,30 @@ static bool learns(const vly_genome *genome)
     return false;
 }
 
+/* Recorded weights are a table, those of the end also SONATA edges; a stream
+ * has spikes and fields. */
+static vly_status check_format(const weights_part *part, vly_error *error)
+{
+    if (part->record && vly_recording_format(part->record) != VLY_RECORDING_CSV)
+        return vly_fail(error, VLY_E_INVALID,
+                        "--record-weights %s: weights are recorded as a table, "
+                        "wanted the ending .csv",
+                        part->record);
+    if (part->final &&
+        vly_recording_format(part->final) == VLY_RECORDING_STREAM)
+        return vly_fail(error, VLY_E_INVALID,
+                        "--weights %s: a stream has no weights, wanted the "
+                        "ending .csv or .h5",
+                        part->final);
+    return VLY_OK;
+}
+
 static vly_status choose(run_job *job, vly_error *error)
 {
     weights_part *part = run_weights_state(job);
     const vly_genome *genome = job->build.genome;
+    vly_status status = VLY_OK;
+    VLY_TRY(check_format(part, error));
     if (part->final && !learns(genome))
         return vly_fail(error, VLY_E_INVALID,
                         "--weights %s: no map of %s learns, wanted one with "
@@ -88,7 +108,10 @@ static vly_status choose(run_job *job, vly_error *error)
         return part->final ? vly_recording_check(part->final, error) : VLY_OK;
     if (!part->path)
         return vly_fail_nomem(error, 4096, "a file name");
-    return part->final ? vly_recording_check(part->final, error) : VLY_OK;
+    if (part->final)
+        status = vly_recording_check(part->final, error);
+out:
+    return status;
 }
 
 /* Checked after the folder is made, since the file may be in it. */
