@@ -238,6 +238,14 @@ static const vly_foreign rows[] = {
          "true"),
     NONE("clopath_synapse", "no rule reads a potential; nearest: stdp_triplet"),
     NONE("urbanczik_synapse", "no rule reads a potential"),
+    NONE("stdp_facetshw_synapse_hom",
+         "no rule collects charges or looks up weights in a table; nearest: "
+         "stdp with nearest = true"),
+    NONE("jonke_synapse",
+         "no rule has an exponential of the weight; nearest: stdp with mu_plus "
+         "= 0 and mu_minus = 0, or a [synapse.NAME]"),
+    NONE("quantal_stp_synapse",
+         "no rule draws releases; nearest: tsodyks2, their mean"),
     IN("[plasticity", "Wmax", "w_max"),
     IN("[plasticity", "wmax", "w_max"),
     IN("[plasticity", "gmax", "w_max"),

@@ -305,6 +305,10 @@ expect 0 doc stdp_pl_synapse_hom
 prints "w_max is wanted here"
 expect 0 doc tau_minus
 prints "stdp_triplet"
+for name in Apre Apost dApre dApost; do
+    expect 0 doc $name
+    holds grep -q "^$name  *\(lambda\|alpha\)  *stdp$" out
+done
 expect 2 doc stdp_pover
 says "did you mean stdp_power?"
 

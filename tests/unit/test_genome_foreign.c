@@ -185,6 +185,18 @@ static void keys_of_plasticity(void **state)
          "target neuron"},
         {"stdp", "taupre", "rule stdp calls it tau_plus_ms"},
         {"stdp", "A_plus", "rule stdp calls it lambda, a share of w_max"},
+        {"stdp", "dApre",
+         "rule stdp calls it lambda, dApre / w_max, with mu_plus = 0 and "
+         "mu_minus = 0"},
+        {"stdp", "dApost", "rule stdp calls it alpha, -dApost / dApre"},
+        {"stdp", "Apre",
+         "rule stdp calls it lambda, what a spike adds to it / w_max, with "
+         "mu_plus = 0 and mu_minus = 0; the trace itself begins at 0"},
+        {"stdp", "Apost",
+         "rule stdp calls it alpha, what a spike takes from it / what one adds "
+         "to Apre; the trace itself begins at 0"},
+        {"stdp_reward", "dApre",
+         "rule stdp_reward calls it a_plus, in the unit of the weights"},
         {"stdp", "Wmax", "rule stdp calls it w_max_pa"},
         {"stdp_triplet", "Aplus_triplet",
          "rule stdp_triplet calls it a3_plus, a share of w_max"},
@@ -257,6 +269,16 @@ static void plasticity_rules(void **state)
          "volume_transmitter reads"},
         {"tsodyks2_synapse", ", did you mean tsodyks2? U, tau_rec and tau_fac "
                              "are those of the map"},
+        {"clopath_synapse",
+         ": no rule reads a potential; nearest: stdp_triplet"},
+        {"stdp_facetshw_synapse_hom",
+         ": no rule collects charges or looks up weights in a table; nearest: "
+         "stdp with nearest = true"},
+        {"jonke_synapse",
+         ": no rule has an exponential of the weight; nearest: stdp with "
+         "mu_plus = 0 and mu_minus = 0, or a [synapse.NAME]"},
+        {"quantal_stp_synapse",
+         ": no rule draws releases; nearest: tsodyks2, their mean"},
         {"tsodyks_synapse", ", did you mean tsodyks?"},
         {"TsodyksMarkramSynapse", ", did you mean tsodyks?"},
     };
