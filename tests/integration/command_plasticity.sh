@@ -132,6 +132,55 @@ says "did you mean reward?"
 expect 2 run learns.toml --quiet --change 10=plasticity.a.reward=1
 says "plasticity.a has no modulator: its rule is stdp_inhibitory"
 
+# ---- when a change is recorded: `volley doc learning` ----
+
+cat >when.toml <<'END'
+format = 1
+[run]
+dt_ms = 1
+bursts = 80
+[area.P]
+generator = "spikes"
+neurons = 1
+bursts = [[20]]
+[area.T]
+model = "lif_psc_delta"
+neurons = 1
+[plasticity.a]
+rule = "stdp"
+w_max_mv = 1
+[[map]]
+id = "m"
+from = "P"
+to = "T"
+rule = "all_to_all"
+weight_mv = 0.5
+delay_bursts = 3
+plasticity = "a"
+[[stimulus]]
+kind = "spikes"
+to = "T"
+bursts = [12, 40]
+weight_mv = 30
+[[record]]
+what = "weights"
+map = "m"
+interval_bursts = 1
+END
+# changes DELAY BURSTS: the bursts in which the weight is another one
+changes() {
+    rm -rf when
+    expect 0 run when.toml -o when --quiet --set "plasticity.a.delay=$1"
+    holds [ "$(sed 1,2d when/weights.csv |
+        awk -F, -v w=0.5 '$8 != w { printf "%s ", $1; w = $8 }')" = "$2" ]
+}
+changes axonal "23 40 "
+changes dendritic "23 46 "
+expect 0 doc learning
+prints "change in  spike of the source  spike of the target"
+prints "axonal     t + d                t"
+prints "dendritic  t + d                t + 2d"
+
 # ---- coefficients that are too small ----
 
 cat >steep.toml <<'END'

@@ -125,10 +125,20 @@ void doc_plasticity_order(void)
         {"Brian 2", "axonal", "potentiation", "as its equations stand"},
         {"Auryn", "axonal", "-", "before"},
     };
+    /* of a spike in burst t; d: the delay */
+    static const char *const recorded[][3] = {
+        {"change in", "spike of the source", "spike of the target"},
+        {"axonal", "t + d", "t"},
+        {"dendritic", "t + d", "t + 2d"},
+    };
     tool_print("\n");
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
         tool_print("  %-10s %-19s %-19s %s\n", rows[i][0], rows[i][1],
                    rows[i][2], rows[i][3]);
+    tool_print("\n");
+    for (size_t i = 0; i < sizeof recorded / sizeof recorded[0]; i++)
+        tool_print("  %-10s %-20s %s\n", recorded[i][0], recorded[i][1],
+                   recorded[i][2]);
     tool_print("\n");
     doc_plasticity_list();
 }
