@@ -125,6 +125,10 @@ for value in 30 -30; do
     holds [ "$(sed -n 's/.*"state_digest": *"\([^"]*\).*/\1/p' r0/summary.json)" != \
         "$(sed -n 's/.*"state_digest": *"\([^"]*\).*/\1/p' r1/summary.json)" ]
 done
+# a parameter rises as far as eligibilities have room in the unit of the start
+expect 0 run reward.toml --quiet --change 100=plasticity.r.a_plus_mv=0.6
+expect 2 run reward.toml --quiet --change 100=plasticity.r.a_plus_mv=50
+says "plasticity.r.a_plus_mv is 50, wanted at most 0.99999994 in this net"
 expect 2 run reward.toml --quiet --change 100=plasticity.r.reward=99999
 says "is 99999 1/s, wanted -16383 to 16383"
 expect 2 run reward.toml --quiet --change 100=plasticity.r.rewards=1
