@@ -149,6 +149,9 @@ static void put_amount(vly_text *text, double number, const char *unit)
                  *unit ? " " : "", unit);
 }
 
+/* A range from 0 on where the unit does not say so by itself: without it
+ * decay_mean( ) of such a conductance is more operations than the built-in
+ * model has. */
 static void put_params(vly_text *text, const vly_model_info *model)
 {
     vly_text_put(text, "param = {");
@@ -156,8 +159,17 @@ static void put_params(vly_text *text, const vly_model_info *model)
         const vly_param_info *param = &model->params[i];
         const char *unit = param->unit;
         const size_t n = stem_of(param->name, &unit);
-        vly_text_put(text, "%s%.*s = ", i ? ", " : " ", (int)n, param->name);
+        const bool ranged = param->lo >= 0.0 && strcmp(unit, "nS") == 0;
+        vly_text_put(text, "%s%.*s = %s", i ? ", " : " ", (int)n, param->name,
+                     ranged ? "{ value = " : "");
         put_amount(text, param->init, unit);
+        if (!ranged)
+            continue;
+        vly_text_put(text, ", range = [");
+        put_amount(text, param->lo, unit);
+        vly_text_put(text, ", ");
+        put_amount(text, param->hi, unit);
+        vly_text_put(text, "] }");
     }
     vly_text_put(text, " }\n");
 }

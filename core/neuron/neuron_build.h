@@ -71,6 +71,13 @@ typedef enum vly_method {
     VLY_METHODS
 } vly_method;
 
+/* Bounds of a value that has not overflowed. */
+typedef struct vly_bounds {
+    double lo;
+    double hi;
+    bool finite; /* it never does, and nothing that does has an effect */
+} vly_bounds;
+
 struct vly_neuron_model {
     vly_arena arena;
     const vly_neuron_source *source; /* while it is made */
@@ -116,6 +123,7 @@ struct vly_neuron_model {
     uint32_t n_coefs;
     vly_program_op ops[VLY_NEURON_OPS_MAX];
     uint32_t types[VLY_NEURON_OPS_MAX];
+    vly_bounds bounds[VLY_NEURON_OPS_MAX]; /* of ops */
     uint16_t slots[VLY_NEURON_SLOTS]; /* 1 + operation, by its hash; 0: none */
     uint32_t n_ops;
     uint32_t outs[VLY_NEURON_FIELDS_MAX + 1];
@@ -186,6 +194,11 @@ bool vly_neuron_linear(vly_neuron_model *model);
 bool vly_node_split(vly_arena *arena, vly_node *node, uint32_t state,
                     vly_node *out[3]);
 bool vly_node_depends(const vly_node *node, uint32_t state);
+/* neuron_bounds.c: of an operation, from those of its operands */
+vly_bounds vly_bounds_of(const vly_neuron_model *model,
+                         const vly_program_op *op);
+/* Whether a value may be below 0. */
+bool vly_bounds_below_0(const vly_emitter *emitter, uint32_t value);
 /* neuron_emit.c */
 uint32_t vly_emit(vly_emitter *emitter, vly_node *node);
 uint32_t vly_emit_op(vly_emitter *emitter, vly_program_code code, uint32_t a,
@@ -194,6 +207,8 @@ uint32_t vly_emit_number(vly_emitter *emitter, float number);
 uint32_t vly_emit_coef(vly_emitter *emitter, const vly_coef *coef);
 uint32_t vly_emit_select(vly_emitter *emitter, uint32_t truth, uint32_t a,
                          uint32_t b);
+/* (1 - e^-x) / x */
+uint32_t vly_emit_decay_mean(vly_emitter *emitter, uint32_t x);
 /* The value of a state where it is read. */
 uint32_t vly_emit_state(vly_emitter *emitter, uint32_t state);
 /* A new environment, a copy of the current one. */

@@ -67,6 +67,7 @@ uint32_t vly_emit_op(vly_emitter *emitter, vly_program_code code, uint32_t a,
     if (model->n_ops == VLY_NEURON_OPS_MAX)
         return too_many(emitter);
     model->ops[model->n_ops] = op;
+    model->bounds[model->n_ops] = vly_bounds_of(model, &op);
     *slot = (uint16_t)++model->n_ops;
     return model->n_ops - 1;
 }
@@ -209,6 +210,21 @@ static uint32_t divide(vly_emitter *emitter, const vly_node *node)
                        vly_emit(emitter, node->a), b, 0);
 }
 
+/* The operation is 1 below 0: there the mean of |x| times e^|x| */
+uint32_t vly_emit_decay_mean(vly_emitter *emitter, uint32_t x)
+{
+    if (!vly_bounds_below_0(emitter, x))
+        return vly_emit_op(emitter, VLY_PROGRAM_DECAY_MEAN, x, 0, 0);
+    uint32_t zero = vly_emit_number(emitter, 0.0f);
+    uint32_t size = vly_emit_op(emitter, VLY_PROGRAM_ABSOLUTE, x, 0, 0);
+    uint32_t mean = vly_emit_op(emitter, VLY_PROGRAM_DECAY_MEAN, size, 0, 0);
+    uint32_t below = vly_emit_op(emitter, VLY_PROGRAM_LESS, x, zero, 0);
+    uint32_t grown =
+        vly_emit_op(emitter, VLY_PROGRAM_MULTIPLY, mean,
+                    vly_emit_op(emitter, VLY_PROGRAM_EXP, size, 0, 0), 0);
+    return vly_emit_select(emitter, below, grown, mean);
+}
+
 /* (e^x - 1) / x: of |x| the mean of a decay, times e^x where x is above 0 */
 static uint32_t exprel(vly_emitter *emitter, uint32_t x)
 {
@@ -254,7 +270,7 @@ static uint32_t call(vly_emitter *emitter, const vly_node *node)
     case VLY_FUNCTION_EXPREL:
         return exprel(emitter, a);
     case VLY_FUNCTION_DECAY_MEAN:
-        return vly_emit_op(emitter, VLY_PROGRAM_DECAY_MEAN, a, 0, 0);
+        return vly_emit_decay_mean(emitter, a);
     case VLY_FUNCTION_SQRT:
         return vly_emit_op(emitter, VLY_PROGRAM_ROOT, a, 0, 0);
     case VLY_FUNCTION_SIGMOID:

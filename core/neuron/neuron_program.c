@@ -131,6 +131,7 @@ static void remove_unused(vly_neuron_model *model)
         for (uint32_t k = 0; k < program_reads[made.code]; k++)
             *operand(&made, k) = place[*operand(&made, k)];
         place[i] = n;
+        model->bounds[n] = model->bounds[i];
         model->ops[n++] = made;
     }
     model->n_ops = n;

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 list(APPEND VOLLEY_CORE_SOURCES
     ${CMAKE_CURRENT_LIST_DIR}/neuron_arena.c
+    ${CMAKE_CURRENT_LIST_DIR}/neuron_bounds.c
     ${CMAKE_CURRENT_LIST_DIR}/neuron_check.c
     ${CMAKE_CURRENT_LIST_DIR}/neuron_emit.c
     ${CMAKE_CURRENT_LIST_DIR}/neuron_hint.c

@@ -57,16 +57,21 @@ void neuron_start(neuron *n)
                            : vly_float_bits((float)values[i]);
 }
 
-void neuron_make(neuron *n, const char *text, double dt_ms)
+void neuron_made(neuron *n, double dt_ms)
 {
-    vly_error error = VLY_ERROR_INIT;
     uint32_t n_params;
-    assert_ok(neuron_try(n, text, &error), error);
     const vly_neuron_param *params = vly_neuron_params(n->model, &n_params);
     for (uint32_t i = 0; i < n_params; i++)
         n->params[i] = params[i].init;
     n->dt_ms = dt_ms;
     neuron_start(n);
+}
+
+void neuron_make(neuron *n, const char *text, double dt_ms)
+{
+    vly_error error = VLY_ERROR_INIT;
+    assert_ok(neuron_try(n, text, &error), error);
+    neuron_made(n, dt_ms);
 }
 
 uint32_t neuron_param(const neuron *n, const char *key)
@@ -177,12 +182,18 @@ static uint32_t operate(const neuron *n, const vly_program_op *op,
     }
 }
 
+void neuron_words(const neuron *n, uint32_t *words)
+{
+    const vly_program *program = vly_neuron_program(n->model);
+    for (uint32_t i = 0; i < program->n_ops; i++)
+        words[i] = operate(n, &program->ops[i], words);
+}
+
 bool neuron_burst(neuron *n)
 {
     uint32_t words[VLY_PROGRAM_MAX_OPS];
     const vly_program *program = vly_neuron_program(n->model);
-    for (uint32_t i = 0; i < program->n_ops; i++)
-        words[i] = operate(n, &program->ops[i], words);
+    neuron_words(n, words);
     for (uint32_t i = 0; i < program->n_fields; i++)
         n->fields[i] = words[program->out[i]];
     memset(n->in, 0, sizeof n->in);

@@ -27,6 +27,8 @@ typedef struct neuron {
 vly_status neuron_try(neuron *n, const char *text, vly_error *error);
 /* Made, with the default parameters and fields at their start. */
 void neuron_make(neuron *n, const char *text, double dt_ms);
+/* The same of a model that neuron_try made. */
+void neuron_made(neuron *n, double dt_ms);
 void neuron_free(neuron *n);
 /* Coefficients of n->params, n->dt_ms and n->dc, and fields at their start. */
 void neuron_start(neuron *n);
@@ -34,6 +36,8 @@ void neuron_start(neuron *n);
 uint32_t neuron_param(const neuron *n, const char *key);
 float neuron_field(const neuron *n, const char *name);
 void neuron_set(neuron *n, const char *name, float value);
+/* The values of all operations in a burst. */
+void neuron_words(const neuron *n, uint32_t *words);
 /* One burst; whether the neuron fired. The inputs are 0 after it. */
 bool neuron_burst(neuron *n);
 /* The text is refused with this message: "line:column: sentence". */

@@ -6,6 +6,10 @@
 
 #include <math.h>
 
+#include "base/memory.h"
+#include "genome/model_info.h"
+#include "genome/written_model.h"
+
 /* ---- operations --------------------------------------------------------- */
 
 typedef struct operation {
@@ -36,7 +40,10 @@ OPERATION(power_of_0, 1)
 OPERATION(minus_of, -x)
 OPERATION(exp_of, exp(x))
 OPERATION(exprel_of, expm1(x) / x)
-OPERATION(decay_mean_of, -expm1(-fabs(x)) / fabs(x))
+OPERATION(decay_mean_of, -expm1(-x) / x)
+OPERATION(decay_mean_of_size, -expm1(-fabs(x)) / fabs(x))
+OPERATION(decay_mean_of_minus, expm1(fabs(x)) / fabs(x))
+OPERATION(decay_mean_of_square, -expm1(-x *x) / (x * x))
 OPERATION(sqrt_of, sqrt(fabs(x)))
 OPERATION(sigmoid_of, 1 / (1 + exp(-x)))
 OPERATION(tanh_of, tanh(x))
@@ -72,7 +79,11 @@ static const operation operations[] = {
     {"-x", minus_of},
     {"exp(x)", exp_of},
     {"exprel(x)", exprel_of},
-    {"decay_mean(abs(x))", decay_mean_of},
+    {"decay_mean(x)", decay_mean_of},
+    {"decay_mean(1*x)", decay_mean_of},
+    {"decay_mean(abs(x))", decay_mean_of_size},
+    {"decay_mean(-abs(x))", decay_mean_of_minus},
+    {"decay_mean(x^2)", decay_mean_of_square},
     {"sqrt(abs(x))", sqrt_of},
     {"sigmoid(x)", sigmoid_of},
     {"tanh(x)", tanh_of},
@@ -149,6 +160,119 @@ static void every_operation(void **state)
         if (!used[i])
             fail_msg("operation %u is in no program", i);
     neuron_free(&n);
+}
+
+/* What decay_mean( ) takes, and whether it is known not to be below 0: then it
+ * is one operation, and |x| is not made. */
+typedef struct argument {
+    const char *text;
+    bool from_0;
+} argument;
+
+static void decay_means(void **state)
+{
+    (void)state;
+    static const argument arguments[] = {
+        {"x", false},
+        {"-abs(x)", false},
+        {"g", true},
+        {"g*x", false},
+        {"-g*x", false},
+        {"g*k", true},
+        {"g*a", false}, /* a may be below 0 */
+        {"g + k", true},
+        {"g - k", false},
+        {"-(-g)", true},
+        {"g*k/tau*dt", true},
+        {"g/(1 + g)", true},
+        {"g/(g - 5)", false},
+        {"2*g*i_e", false}, /* stimuli add to i_e */
+        {"abs(x)", true},
+        {"x*x", true},
+        {"x^2", true},
+        {"x^3", false},
+        {"g^3", true},
+        {"1 - h", true}, /* h is from 0 to 1 */
+        {"h - 1", false},
+        {"exp(x)", true},
+        {"exprel(x)", true},
+        {"decay_mean(x)", true},
+        {"sigmoid(x)", true},
+        {"tanh(x)", false},
+        {"sqrt(x)", true},
+        {"max(x, 0)", true},
+        {"max(0, x)", true},
+        {"max(x, -1)", false},
+        {"min(x, 1)", false},
+        {"min(g, 1)", true},
+        {"clip(x, 0, 1)", true},
+        {"clip(x, -1, 1)", false},
+        {"if x > 0 then g else k", true},
+        {"if x > 0 then g else a", false},
+        {"-expm1(-dt/tau)*g", true},
+        {"expm1(-dt/tau)*g", false},
+        {"log(k)*g", false},
+        {"g*abs(a)", true},
+        {"g*a^2", true},
+        {"g*max(a, 0)", true},
+        {"g*exp(a)", true},
+        {"g*sqrt(k)", true},
+        {"g*(if a > 0 then k else 1)", true},
+        {"g*(if a > 0 then k else -1)", false},
+        {"u", true}, /* made of what is not below 0 */
+        {"uniform()", true},
+        {"ex", false}, /* what arrives */
+    };
+    for (size_t i = 0; i < sizeof arguments / sizeof arguments[0]; i++) {
+        char text[600];
+        uint32_t n_means = 0;
+        bool sized = false;
+        neuron n;
+        (void)snprintf(
+            text, sizeof text,
+            "[neuron.n]\nparam = { a = 3, tau = \"10 ms\", i_e = 1, "
+            "k = { value = 2, range = [0, 9] } }\nport = { ex = \"1\" }\n"
+            "state = { x = 0, z = 0, g = { value = 1, range = [0, 50] }, "
+            "h = { value = 1, range = [0, 1] } }\n"
+            "update = \"u = exp(x) + g; z = decay_mean(%s) + u\"\n"
+            "on.ex = \"x += in; g += in; h += in\"\nspike = \"z >= 1e9\"\n",
+            arguments[i].text);
+        neuron_make(&n, text, 0.5);
+        const vly_program *program = vly_neuron_program(n.model);
+        for (uint32_t k = 0; k < program->n_ops; k++) {
+            if (program->ops[k].code != VLY_PROGRAM_DECAY_MEAN)
+                continue;
+            const uint32_t of = program->ops[k].a;
+            n_means++; /* of nested ones the last */
+            sized = program->ops[of].code == VLY_PROGRAM_ABSOLUTE;
+        }
+        const bool own =
+            strstr(arguments[i].text, "abs(x)") && arguments[i].text[0] == 'a';
+        if (n_means == 0 || (sized && !own) == arguments[i].from_0)
+            fail_msg("decay_mean(%s) %s", arguments[i].text,
+                     arguments[i].from_0 ? "takes |x|" : "is 1 below 0");
+        neuron_free(&n);
+    }
+}
+
+/* Copies of built-in models have no operation more than these. */
+static void written(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *id;
+        uint32_t n_ops;
+    } models[] = {{"lif_cond_exp", 49}, {"adex", 99}};
+    for (size_t i = 0; i < sizeof models / sizeof models[0]; i++) {
+        neuron n;
+        char *text =
+            vly_written_text(vly_model_find(models[i].id), "own", false);
+        assert_non_null(text);
+        neuron_make(&n, text, 0.1);
+        assert_int_equal(vly_neuron_program(n.model)->n_ops, models[i].n_ops);
+        neuron_free(&n);
+        vly_free(text);
+    }
 }
 
 /* ---- order -------------------------------------------------------------- */
@@ -481,6 +605,8 @@ static void normal(void **state)
 
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(every_operation),
+    cmocka_unit_test(decay_means),
+    cmocka_unit_test(written),
     cmocka_unit_test(stores),
     cmocka_unit_test(parts_in_order),
     cmocka_unit_test(rises),
