@@ -105,8 +105,7 @@ static vly_bounds greater(vly_bounds a, vly_bounds b)
 /* a < b ? a : b; likewise */
 static vly_bounds lesser(vly_bounds a, vly_bounds b)
 {
-    return (vly_bounds){least(a.lo, b.lo), a.finite ? least(a.hi, b.hi) : b.hi,
-                        a.finite && b.finite};
+    return negated(greater(negated(a), negated(b)));
 }
 
 /* As a variable or a coefficient is stored: NaN becomes lo. */
@@ -210,6 +209,12 @@ static vly_bounds host(const vly_neuron_model *model, const vly_node *node)
     }
 }
 
+bool vly_bounds_host_below_0(const vly_neuron_model *model,
+                             const vly_node *node)
+{
+    return host(model, node).lo < 0.0;
+}
+
 /* ---- operations of a program -------------------------------------------- */
 
 static vly_bounds field_of(const vly_neuron_model *model, uint32_t index)
@@ -299,4 +304,17 @@ vly_bounds vly_bounds_of(const vly_neuron_model *model,
 bool vly_bounds_below_0(const vly_emitter *emitter, uint32_t value)
 {
     return emitter->model->bounds[value].lo < 0.0;
+}
+
+bool vly_bounds_above_0(const vly_emitter *emitter, uint32_t value)
+{
+    return emitter->model->bounds[value].hi > 0.0;
+}
+
+/* -0, since rounding may leave a little below 0: enough for a mean over a
+ * decay, which is 1 on both sides of 0, and not for 1/x. */
+void vly_bounds_claim(vly_emitter *emitter, uint32_t value)
+{
+    vly_bounds *of = &emitter->model->bounds[value];
+    of->lo = greatest(of->lo, -0.0);
 }

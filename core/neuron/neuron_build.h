@@ -118,6 +118,8 @@ struct vly_neuron_model {
     vly_node *constant[VLY_NEURON_FIELDS_MAX];
     bool reach[VLY_NEURON_FIELDS_MAX][VLY_NEURON_FIELDS_MAX + 1];
     bool two_systems; /* one with the held variables standing still */
+    /* its constant and the factors of others are not below 0 */
+    bool stays[VLY_NEURON_FIELDS_MAX];
 
     vly_coef coefs[VLY_NEURON_COEFS_MAX];
     uint32_t n_coefs;
@@ -197,8 +199,13 @@ bool vly_node_depends(const vly_node *node, uint32_t state);
 /* neuron_bounds.c: of an operation, from those of its operands */
 vly_bounds vly_bounds_of(const vly_neuron_model *model,
                          const vly_program_op *op);
-/* Whether a value may be below 0. */
+/* Whether a value may be below 0; of numbers, parameters and dt likewise. */
 bool vly_bounds_below_0(const vly_emitter *emitter, uint32_t value);
+bool vly_bounds_host_below_0(const vly_neuron_model *model,
+                             const vly_node *node);
+bool vly_bounds_above_0(const vly_emitter *emitter, uint32_t value);
+/* A value is known not to be below 0 but for rounding. */
+void vly_bounds_claim(vly_emitter *emitter, uint32_t value);
 /* neuron_emit.c */
 uint32_t vly_emit(vly_emitter *emitter, vly_node *node);
 uint32_t vly_emit_op(vly_emitter *emitter, vly_program_code code, uint32_t a,

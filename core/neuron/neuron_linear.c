@@ -218,12 +218,28 @@ static void find_reach(vly_neuron_model *model)
         }
 }
 
+/* Which variables stay at 0 or above if those they depend on are there: of such
+ * a system no entry of e^(A h) is below 0. */
+static void find_stays(vly_neuron_model *model)
+{
+    for (uint32_t i = 0; i < model->n_exact; i++) {
+        const vly_node *constant = model->constant[i];
+        model->stays[i] =
+            !constant || !vly_bounds_host_below_0(model, constant);
+        for (uint32_t j = 0; model->stays[i] && j < model->n_exact; j++)
+            model->stays[i] =
+                i == j || !model->matrix[i][j] ||
+                !vly_bounds_host_below_0(model, model->matrix[i][j]);
+    }
+}
+
 bool vly_neuron_linear(vly_neuron_model *model)
 {
     find_exact(model);
     if (!fill_exact(model))
         return false;
     find_reach(model);
+    find_stays(model);
     for (uint32_t i = 0; i < model->n_states; i++) {
         vly_state *state = &model->states[i];
         vly_node *parts[3];

@@ -3,9 +3,8 @@
  * x + (Q x + c) with Q = e^(A h) - 1, so that single precision rounds the step
  * and not the whole. Of the others each has its method:
  *     exponential  the linear part exactly with coefficients of the middle of
- *                  the burst, the rest at the middle (and a linear part that
- *                  grows); the middle by a first step of the same kind: 2nd
- *                  order
+ *                  the burst, the rest at the middle; the middle by a first
+ *                  step of the same kind: 2nd order
  *     heun, rk4, euler  the classical ones
  * Source: Rotter and Diesmann 1999, doi:10.1007/s004220050570 (propagator);
  * Sundnes et al. 2009, doi:10.1016/j.jcp.2009.04.012 (exponential, 2nd order)
@@ -84,6 +83,19 @@ static void advance_pair(vly_emitter *e, uint32_t row, vly_env *to)
     to->dirty[state] = true;
 }
 
+/* A variable whose row and all that it depends on stay at 0 or above, and are
+ * there now. */
+static void claim_exact(vly_emitter *e, uint32_t row, const vly_env *to)
+{
+    const vly_neuron_model *model = e->model;
+    for (uint32_t j = 0; j < model->n_exact; j++)
+        if ((j == row || model->reach[row][j]) &&
+            (!model->stays[j] ||
+             vly_bounds_below_0(e, e->env->state[model->exact[j]])))
+            return;
+    vly_bounds_claim(e, to->state[model->exact[row]]);
+}
+
 /* The exact variables after a burst or half of it, in `to`. */
 static void advance_exact(vly_emitter *e, vly_coef_kind kind, vly_env *to)
 {
@@ -107,6 +119,7 @@ static void advance_exact(vly_emitter *e, vly_coef_kind kind, vly_env *to)
             moved = vly_emit_select(e, e->ready, moved, old);
         to->state[state] = moved;
         to->dirty[state] = true;
+        claim_exact(e, i, to);
     }
 }
 
@@ -181,25 +194,16 @@ static uint32_t exponential(vly_emitter *e, vly_env *env, const vly_env *from,
                             uint32_t i, uint32_t h)
 {
     const vly_state *state = &e->model->states[i];
-    uint32_t x = from->state[i];
     uint32_t sum = VLY_NO_VALUE;
     uint32_t mean = VLY_NO_VALUE;
     if (state->constant)
         sum = at(e, env, state->constant);
     if (state->linear) {
         uint32_t rate = at(e, env, state->linear);
-        if (env != from && env->state[i] != x) {
-            /* what grows has a mean of 1 and the middle's value, so that it
-             * is of 2nd order, too */
-            uint32_t zero = vly_emit_number(e, 0.0f);
-            uint32_t decays = op(e, VLY_PROGRAM_LESS, rate, zero);
-            x = vly_emit_select(e, decays, x, env->state[i]);
-        }
-        uint32_t term = op(e, VLY_PROGRAM_MULTIPLY, rate, x);
+        uint32_t term = op(e, VLY_PROGRAM_MULTIPLY, rate, from->state[i]);
         sum = sum == VLY_NO_VALUE ? term : op(e, VLY_PROGRAM_ADD, sum, term);
         uint32_t decay = op(e, VLY_PROGRAM_NEGATE, rate, 0);
-        mean = op(e, VLY_PROGRAM_DECAY_MEAN,
-                  op(e, VLY_PROGRAM_MULTIPLY, decay, h), 0);
+        mean = vly_emit_decay_mean(e, op(e, VLY_PROGRAM_MULTIPLY, decay, h));
     }
     if (state->rest) {
         uint32_t rest = at(e, env, state->rest);
@@ -209,6 +213,20 @@ static uint32_t exponential(vly_emitter *e, vly_env *env, const vly_env *from,
     if (mean != VLY_NO_VALUE)
         sum = op(e, VLY_PROGRAM_MULTIPLY, mean, sum);
     return sum;
+}
+
+/* Whether such a step from 0 or above ends there: x goes towards a value that
+ * is not below 0, and does not pass it. */
+static bool stays(vly_emitter *e, vly_env *env, const vly_env *from, uint32_t i)
+{
+    const vly_state *state = &e->model->states[i];
+    vly_node *const parts[] = {state->constant, state->rest};
+    if (vly_bounds_below_0(e, from->state[i]))
+        return false;
+    for (int k = 0; k < 2; k++)
+        if (parts[k] && vly_bounds_below_0(e, at(e, env, parts[k])))
+            return false;
+    return !state->linear || !vly_bounds_above_0(e, at(e, env, state->linear));
 }
 
 /* h rate(env) */
@@ -226,9 +244,13 @@ typedef uint32_t step_of(vly_emitter *e, vly_env *env, const vly_env *from,
 static void stage(vly_emitter *e, step_of *one, vly_env *env,
                   const vly_env *from, vly_env *to, uint32_t h)
 {
-    for (uint32_t i = 0; i < e->model->n_states; i++)
-        if (others(&e->model->states[i]))
-            put(e, to, from, i, one(e, env, from, i, h));
+    for (uint32_t i = 0; i < e->model->n_states; i++) {
+        if (!others(&e->model->states[i]))
+            continue;
+        put(e, to, from, i, one(e, env, from, i, h));
+        if (one == exponential && i != e->model->cut && stays(e, env, from, i))
+            vly_bounds_claim(e, to->state[i]);
+    }
 }
 
 static void run_exponential(vly_emitter *e, const vly_env *start, vly_env *end)

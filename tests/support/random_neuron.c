@@ -155,9 +155,13 @@ static void expression(maker *m, uint32_t depth, bool states)
 static void names(maker *m)
 {
     m->draws = false;
-    for (uint32_t i = 0; i < m->n_params; i++)
-        put(m, "param.k%u = %s%u.%02u\n", i, roll(m, 4) == 0 ? "-" : "",
-            roll(m, 3), roll(m, 99) + 1);
+    for (uint32_t i = 0; i < m->n_params; i++) {
+        const bool below = roll(m, 4) == 0;
+        const uint32_t whole = roll(m, 3);
+        put(m, "param.k%u = { value = %s%u.%02u, range = [%s, 1e9] }\n", i,
+            below ? "-" : "", whole, roll(m, 99) + 1,
+            below || roll(m, 2) == 0 ? "-1e9" : "0");
+    }
     put(m, "param.tau = \"%u.5 ms\"\n", 1 + roll(m, 20));
     put(m, "param.t_ref = \"%u ms\"\n", roll(m, 3));
     for (uint32_t i = 0; i < m->n_ports; i++)
@@ -166,7 +170,7 @@ static void names(maker *m)
         put(m, "state.s%u = ", i);
         if (roll(m, 3) == 0)
             put(m, "{ value = 0.%u, range = [-%u, %u] }\n", roll(m, 10),
-                1 + roll(m, 100), 1 + roll(m, 1000));
+                roll(m, 2) * (1 + roll(m, 100)), 1 + roll(m, 1000));
         else if (roll(m, 3) == 0)
             put(m, "\"k%u\"\n", roll(m, m->n_params));
         else
@@ -198,6 +202,10 @@ static void equations(maker *m, bool holds)
         if (roll(m, 3) == 0) {
             put(m, " + ");
             expression(m, 3, true);
+        }
+        if (roll(m, 3) == 0) { /* may grow */
+            put(m, " + s%u*", i);
+            expression(m, 2, true);
         }
         put(m, " + ");
         expression(m, 1, false);

@@ -218,6 +218,73 @@ static void orders(void **state)
     check_order("rk4", 3.2, 4.6, 2);
 }
 
+/* What is linear in the variable itself is exact, whatever the sign of its
+ * factor, which stands still: x' = g x + c. */
+static void linear_part(void **state)
+{
+    (void)state;
+    static const double factors[] = {-30, -3, -0.2, -1e-4, 0, 1e-4, 0.2, 3, 14};
+    for (size_t i = 0; i < sizeof factors / sizeof factors[0]; i++)
+        for (int c = 0; c < 2; c++) {
+            const double g = factors[i];
+            const double mean = g < 0 || g > 0 ? expm1(0.5 * g) / g : 0.5;
+            neuron n;
+            neuron_make(&n,
+                        "[neuron.n]\nport = { ex = \"1\" }\n"
+                        "state = { x = 2, g = 0, c = 0 }\n"
+                        "eq = \"x' = (g*x + c)/(1 ms)\"\n"
+                        "on.ex = \"x += in; g += in; c += in\"\n"
+                        "spike = \"1 < 0\"\n",
+                        0.5);
+            neuron_set(&n, "g", (float)g);
+            neuron_set(&n, "c", (float)c);
+            neuron_burst(&n);
+            assert_close((double)neuron_field(&n, "x"),
+                         2 * exp(0.5 * g) + mean * c,
+                         2e-6 * (2 + exp(0.5 * g)));
+            neuron_free(&n);
+        }
+}
+
+/* At how many places v may grow: there |x| is taken. */
+static uint32_t places(const char *g, const char *range)
+{
+    char text[600];
+    neuron n;
+    (void)snprintf(
+        text, sizeof text,
+        "[neuron.n]\nparam = { tau = \"9 ms\", c_m = \"1 pF\", g_l = { value "
+        "= \"1 nS\", range = [\"%s nS\", \"9 nS\"] } }\nport = { ex = "
+        "\"nS\" }\nstate = { v = \"0 mV\", g = { value = \"1 nS\", range = "
+        "[\"%s nS\", \"9 nS\"] }, d = { value = \"0 nS/ms\", range = [\"0 "
+        "nS/ms\", \"9 nS/ms\"] }, m = { value = 0, range = [0, 1] } }\n"
+        "eq = \"\"\"\nv' = -(g_l + %s)*v/c_m - v^3/(1 mV^2*tau)\n"
+        "g' = d - g/tau\nd' = -d/tau\nm' = exp(v/mV)*(1 - m)/tau - m/tau\n"
+        "\"\"\"\non.ex = \"d += in/tau\"\nspike = \"1 < 0\"\n",
+        range, range, g);
+    neuron_make(&n, text, 0.5);
+    const vly_program *program = vly_neuron_program(n.model);
+    uint32_t found = 0;
+    for (uint32_t i = 0; i < program->n_ops; i++)
+        found += program->ops[i].code == VLY_PROGRAM_ABSOLUTE;
+    neuron_free(&n);
+    return found;
+}
+
+/* A factor that is known not to be above 0 takes no operation for growth: at
+ * the middle of the burst, too, of variables that are solved exactly and of
+ * gates. */
+static void decays(void **state)
+{
+    (void)state;
+    assert_int_equal(places("g", "0"), 0);
+    assert_int_equal(places("g", "-0.1"), 2);
+    assert_int_equal(places("g*m", "0"), 0);
+    assert_int_equal(places("g*m", "-0.1"), 2);
+    assert_int_equal(places("g*m^2 + m*d*tau", "0"), 0);
+    assert_int_equal(places("m*(1 nS) - g", "0"), 2);
+}
+
 #define GROWS(reset)                                                           \
     "[neuron.n]\nport = { ex = \"1\" }\nstate = { x = 1, y = 0 }\n"            \
     "eq = \"x' = x*x/(10 ms); y' = x*x/(10 ms)\"\non.ex = \"x += in\"\n"       \
@@ -422,6 +489,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(constant_rate), cmocka_unit_test(alpha),
     cmocka_unit_test(orders),        cmocka_unit_test(schemes),
     cmocka_unit_test(unfit),         cmocka_unit_test(cut),
-    cmocka_unit_test(substeps),
+    cmocka_unit_test(substeps),      cmocka_unit_test(linear_part),
+    cmocka_unit_test(decays),
 };
 VLY_TEST_MAIN(tests)
