@@ -143,6 +143,18 @@ static vly_twin pair_moved(vly_emitter *e, vly_twin old, uint32_t change)
     return vly_emit_pair_select(e, is_far, most, exact);
 }
 
+/* Whether what has come to `now` goes on: it is below the threshold, or the
+ * neuron is refractory and cannot fire there. A variable that then stands still
+ * needs no such question. */
+static uint32_t goes_on(vly_emitter *e, uint32_t state, uint32_t now,
+                        uint32_t most)
+{
+    uint32_t less = op(e, VLY_PROGRAM_LESS, now, most);
+    if (e->ready == VLY_NO_VALUE || e->model->states[state].hold)
+        return less;
+    return op(e, VLY_PROGRAM_OR, less, op(e, VLY_PROGRAM_NOT, e->ready, 0));
+}
+
 /* The variable moves by `change` from `from`. */
 static void put(vly_emitter *e, vly_env *to, const vly_env *from,
                 uint32_t state, uint32_t change)
@@ -156,11 +168,10 @@ static void put(vly_emitter *e, vly_env *to, const vly_env *from,
         now.high = op(e, VLY_PROGRAM_ADD, old.high, change);
     if (state == e->model->cut) {
         uint32_t most = vly_emit(e, e->model->threshold);
-        uint32_t less = op(e, VLY_PROGRAM_LESS, now.high, most);
-        now.high = vly_emit_select(e, less, now.high, most);
+        uint32_t on = goes_on(e, state, now.high, most);
+        now.high = vly_emit_select(e, on, now.high, most);
         if (pair)
-            now.low =
-                vly_emit_select(e, less, now.low, vly_emit_number(e, 0.0f));
+            now.low = vly_emit_select(e, on, now.low, vly_emit_number(e, 0.0f));
     }
     if (e->model->states[state].hold && e->ready != VLY_NO_VALUE) {
         now.high = vly_emit_select(e, e->ready, now.high, old.high);

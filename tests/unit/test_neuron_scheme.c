@@ -312,6 +312,68 @@ static void cut(void **state)
     neuron_free(&n);
 }
 
+#define REFRACTORY                                                             \
+    "[neuron.n]\nparam = { tau = \"10 ms\", k = 0, t_ref = \"8 ms\" }\n"       \
+    "port = { ex = \"1\" }\nstate = { v = 0, drive = 3 }\n"                    \
+    "eq = \"v' = (drive - v%s)/tau %s; drive' = 0\"\n"                         \
+    "on.ex = \"v += in; drive += in\"\nspike = \"v >= 1\"\n"                   \
+    "reset = \"v = 0.5\"\nrefractory = \"t_ref\"\nmethod = \"%s\"\n%s"
+
+static void make_refractory(neuron *n, const char *more, const char *mark,
+                            const char *method, const char *end)
+{
+    char text[600];
+    (void)snprintf(text, sizeof text, REFRACTORY, more, mark, method, end);
+    neuron_make(n, text, 0.1);
+}
+
+/* A neuron that cannot fire is not stopped at its threshold: v goes to 3 while
+ * it is refractory, whether or not the equation is solved exactly, and comes
+ * back when the drive ends. */
+static void not_cut(void **state)
+{
+    (void)state;
+    static const char *const methods[] = {"exponential", "heun", "rk4",
+                                          "euler"};
+    static const char *const marks[] = {"", "compensated"};
+    static const char *const ends[] = {"", "substeps = 2\n"};
+    for (int m = 0; m < 4; m++)
+        for (int k = 0; k < 4; k++) {
+            neuron exact;
+            neuron n;
+            uint32_t n_spikes = 0;
+            double most = 0;
+            make_refractory(&exact, "", marks[k / 2], "auto", ends[k % 2]);
+            assert_true(exact.model->states[0].exact);
+            make_refractory(&n, " + k*v*v", marks[k / 2], methods[m],
+                            ends[k % 2]);
+            for (int b = 0; b < 200; b++) {
+                if (b == 95) {
+                    neuron_set(&exact, "drive", -2);
+                    neuron_set(&n, "drive", -2);
+                }
+                const bool fired = neuron_burst(&exact);
+                assert_int_equal(neuron_burst(&n), fired);
+                const double v = (double)neuron_field(&exact, "v");
+                assert_close((double)neuron_field(&n, "v"), v,
+                             m == 3 ? 0.1 : 1e-3);
+                most = v > most ? v : most;
+                n_spikes += fired;
+            }
+            assert_int_equal(n_spikes, 1);
+            assert_true(most > 1.3);
+            neuron_free(&exact);
+            neuron_free(&n);
+        }
+    /* one that stands still needs no operation for it */
+    neuron held;
+    make_refractory(&held, " + k*v*v", "hold", "rk4", "");
+    const vly_program *program = vly_neuron_program(held.model);
+    for (uint32_t i = 0; i < program->n_ops; i++)
+        assert_true(program->ops[i].code != VLY_PROGRAM_OR);
+    neuron_free(&held);
+}
+
 static void schemes(void **state)
 {
     (void)state;
@@ -489,7 +551,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(constant_rate), cmocka_unit_test(alpha),
     cmocka_unit_test(orders),        cmocka_unit_test(schemes),
     cmocka_unit_test(unfit),         cmocka_unit_test(cut),
-    cmocka_unit_test(substeps),      cmocka_unit_test(linear_part),
-    cmocka_unit_test(decays),
+    cmocka_unit_test(substeps),      cmocka_unit_test(not_cut),
+    cmocka_unit_test(linear_part),   cmocka_unit_test(decays),
 };
 VLY_TEST_MAIN(tests)
