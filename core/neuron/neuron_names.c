@@ -256,13 +256,19 @@ static bool params_read(vly_neuron_model *model)
             .hi = 1e9};
         model->decimals[i] = q.decimal;
         /* a time, a capacitance or the like of 0 divides by 0 */
-        if (q.unit.ms == 1 && q.unit.pa == q.unit.mv * -1 && q.value >= 0)
+        if (q.unit.ms == 1 && q.unit.pa == q.unit.mv * -1)
             to->lo = 0;
         if (!bound_read(model, &from->lo, from->name, &q, &to->lo) ||
             !bound_read(model, &from->hi, from->name, &q, &to->hi))
             return false;
         if (!(to->lo <= to->hi))
             return range_refuse(model, from, &q, to->lo, to->hi);
+        if (to->init < 0.0 && to->lo >= 0.0 && !from->lo.text)
+            return vly_neuron_refuse(
+                model, from->place,
+                "%s is %g %s, wanted 0 or more, or a range that allows it: "
+                "{ value = \"%g %s\", range = [...] }",
+                from->name, q.value, q.written, q.value, q.written);
         if (!(to->lo <= to->init && to->init <= to->hi))
             return vly_neuron_refuse(
                 model, from->place,
