@@ -205,7 +205,7 @@ static void equations(maker *m, bool holds)
         }
         if (roll(m, 3) == 0) { /* may grow */
             put(m, " + s%u*", i);
-            expression(m, 2, true);
+            expression(m, 1, true);
         }
         put(m, " + ");
         expression(m, 1, false);
