@@ -132,6 +132,8 @@ static vly_status settle_clip(vly_reader *reader, const vly_toml_node *node,
         lo = isfinite(clip_lo) ? clip_lo : lo;
         hi = isfinite(clip_hi) ? clip_hi : hi;
     }
+    const double asked_lo = lo;
+    const double asked_hi = hi;
     value->cut = lo < spec->lo;
     value->cut_lo = lo;
     lo = lo < spec->lo ? spec->lo : lo;
@@ -147,6 +149,7 @@ static vly_status settle_clip(vly_reader *reader, const vly_toml_node *node,
     value->clipped = true;
     value->clip_lo = lo;
     value->clip_hi = hi;
+    status = vly_value_note_cut(reader, node, spec, value, asked_lo, asked_hi);
 out:
     return status;
 }

@@ -67,6 +67,12 @@ typedef struct vly_value_spec {
                    * wider; numbers are not checked against lo */
 } vly_value_spec;
 
+/* Adds a note if more than 1% of what a distribution would give from lo to hi
+ * is outside the range of its key (value->clip_lo to clip_hi). */
+vly_status vly_value_note_cut(vly_reader *reader, const vly_toml_node *node,
+                              const vly_value_spec *spec,
+                              const vly_value *value, double lo, double hi);
+
 /* Reads any value and checks its range. Distributions come out in one form:
  * uniform without a clip, the others with a finite clip inside [lo, hi]; a
  * distribution with only one possible value becomes that number. The value owns

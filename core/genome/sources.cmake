@@ -24,6 +24,7 @@ list(APPEND VOLLEY_CORE_SOURCES
     ${CMAKE_CURRENT_LIST_DIR}/genome_cell_check.c
     ${CMAKE_CURRENT_LIST_DIR}/genome_copies.c
     ${CMAKE_CURRENT_LIST_DIR}/genome_course.c
+    ${CMAKE_CURRENT_LIST_DIR}/genome_cut.c
     ${CMAKE_CURRENT_LIST_DIR}/genome_drop.c
     ${CMAKE_CURRENT_LIST_DIR}/genome_end.c
     ${CMAKE_CURRENT_LIST_DIR}/genome_generator.c

@@ -434,6 +434,38 @@ sed 's/^delay_ms.*/delay_bursts = { uniform = [0.5, 1.5] }/' delays.toml >of.tom
 expect 0 check of.toml
 holds [ ! -s err ]
 
+# ---- a parameter of a distribution that its range cuts: drawn again ----
+# cut LAW: tau_m_ms of an area, from 0.001 to 1e6
+cut() {
+    cat >cut.toml <<END
+format = 1
+[run]
+dt_ms = 0.1
+ms = 1
+[area.A]
+model = "lif_psc_exp"
+neurons = 20
+tau_m_ms = $1
+END
+    expect 0 check cut.toml
+}
+cut '{ normal = [1, 10] }'
+says "cut.toml:8:1: tau_m_ms: 46% of the distribution is outside its range, 0.001 to 1000000, and is drawn again: mean 1, deviation 10 as written, 8.354 and 6.21 as drawn"
+cut '{ lognormal = [13, 2] }'
+says "34.2% of the distribution is outside its range"
+cut '{ exponential = 1e6 }'
+says "36.8% of the distribution is outside its range"
+cut '{ normal = [1, 10], clip = ["-inf", 20] }'
+says "mean 0.3244, deviation 9.31 as written, "
+cut '{ mixture = [5, { normal = [1, 10] }], p = [0.5, 0.5] }'
+says "46% of the distribution"
+# what its clip cuts is meant, and a hundredth is little
+for law in '{ normal = [1, 10], clip = [0.5, 20] }' '{ normal = [25, 10] }' \
+    '{ lognormal = [1, 1] }' '{ exponential = 20 }' '{ uniform = [1, 5] }'; do
+    cut "$law"
+    holds [ ! -s err ]
+done
+
 # ---- a distribution: how far its smallest weights and its mean are off ----
 # law BIG LAW: a map of that law beside one of BIG
 law() {
