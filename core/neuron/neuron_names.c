@@ -154,6 +154,12 @@ static bool quantity_read(vly_neuron_model *model, const vly_neuron_text *from,
     size_t length = strlen(at);
     while (length > 0 && at[length - 1] == ' ')
         length--;
+    char per[64] = "1";
+    if (*at == '/' && length + 1 < sizeof per) { /* 0.02/ms: 0.02 of 1/ms */
+        memcpy(per + 1, at, length);
+        at = per;
+        length++;
+    }
     out->unit = (vly_unit){0};
     out->decimal = 0;
     out->written = "1";

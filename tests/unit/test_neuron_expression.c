@@ -246,10 +246,34 @@ static void spikes_always(void **state)
     }
 }
 
+/* A unit below a / as in expressions, of parameters and of ranges. */
+static void per_unit(void **state)
+{
+    (void)state;
+    neuron n;
+    neuron_make(&n,
+                "[neuron.n]\nparam = { a = \"0.02/ms\", b = \"-3 /s\", c = { "
+                "value = \"5 1/s\", range = [\"0/s\", \"1/ms\"] } }\n"
+                "port = { ex = \"1\" }\nstate.y = { value = \"a + b\", range = "
+                "[\"-1/ms\", \"2000/s\"] }\n"
+                "update = \"y = ex*c\"\nspike = \"y >= 1e9/ms\"\n",
+                0.1);
+    assert_true(n.params[neuron_param(&n, "a_per_ms")] == 0.02);
+    assert_true(n.params[neuron_param(&n, "b_per_s")] == -3.0);
+    uint32_t count;
+    const vly_neuron_param *c = vly_neuron_params(n.model, &count) + 2;
+    assert_string_equal(c->key, "c_per_s");
+    assert_true(c->init == 5.0 && c->lo == 0.0 && c->hi == 1000.0);
+    assert_close((double)neuron_field(&n, "y"), 0.017, 1e-8);
+    assert_true(n.model->fields[0].lo == -1.0f);
+    assert_true(n.model->fields[0].hi == 2.0f);
+    neuron_free(&n);
+}
+
 static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(precedence),    cmocka_unit_test(conditions),
-    cmocka_unit_test(units),         cmocka_unit_test(functions),
-    cmocka_unit_test(layout),        cmocka_unit_test(limits),
-    cmocka_unit_test(spikes_always),
+    cmocka_unit_test(per_unit),   cmocka_unit_test(precedence),
+    cmocka_unit_test(conditions), cmocka_unit_test(units),
+    cmocka_unit_test(functions),  cmocka_unit_test(layout),
+    cmocka_unit_test(limits),     cmocka_unit_test(spikes_always),
 };
 VLY_TEST_MAIN(tests)
