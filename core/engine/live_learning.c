@@ -18,10 +18,9 @@ static vly_status keep_scale(const vly_connectome *connectome,
     const vly_connectome_learning *given =
         connectome->projections[projection].learning;
     const char *suffix = vly_projection_port(connectome, projection)->suffix;
-    const double *learned = input->params;
-    input->params = given->params;
-    input->scale = vly_plasticity_scale(given->info, input);
-    input->params = learned;
+    vly_plasticity_input start = *input;
+    start.params = given->params;
+    input->scale = vly_plasticity_scale(given->info, &start);
     double found = 0.0;
     double most = 0.0;
     const char *param =

@@ -9,7 +9,7 @@
 #include "base/number.h"
 
 #define STEPS 4096
-#define CUT_MOST 0.01 /* of the draws, without a note */
+#define CUT_MOST 0.01 /* of the draws: what is less moves the mean little */
 
 typedef struct moments {
     double share; /* not normalised */

@@ -210,32 +210,31 @@ static uint32_t divide(vly_emitter *emitter, const vly_node *node)
                        vly_emit(emitter, node->a), b, 0);
 }
 
-/* The operation is 1 below 0: there the mean of |x| times e^|x| */
-uint32_t vly_emit_decay_mean(vly_emitter *emitter, uint32_t x)
+/* The mean of a decay by |x|, times e^|x| on one side of 0. */
+static uint32_t mean_of_size(vly_emitter *emitter, uint32_t x, bool below)
 {
-    if (!vly_bounds_below_0(emitter, x))
-        return vly_emit_op(emitter, VLY_PROGRAM_DECAY_MEAN, x, 0, 0);
     uint32_t zero = vly_emit_number(emitter, 0.0f);
     uint32_t size = vly_emit_op(emitter, VLY_PROGRAM_ABSOLUTE, x, 0, 0);
     uint32_t mean = vly_emit_op(emitter, VLY_PROGRAM_DECAY_MEAN, size, 0, 0);
-    uint32_t below = vly_emit_op(emitter, VLY_PROGRAM_LESS, x, zero, 0);
-    uint32_t grown =
-        vly_emit_op(emitter, VLY_PROGRAM_MULTIPLY, mean,
-                    vly_emit_op(emitter, VLY_PROGRAM_EXP, size, 0, 0), 0);
-    return vly_emit_select(emitter, below, grown, mean);
+    uint32_t grows = vly_emit_op(emitter, VLY_PROGRAM_LESS, below ? x : zero,
+                                 below ? zero : x, 0);
+    uint32_t e = vly_emit_op(emitter, VLY_PROGRAM_EXP, below ? size : x, 0, 0);
+    uint32_t grown = vly_emit_op(emitter, VLY_PROGRAM_MULTIPLY, mean, e, 0);
+    return vly_emit_select(emitter, grows, grown, mean);
 }
 
-/* (e^x - 1) / x: of |x| the mean of a decay, times e^x where x is above 0 */
+/* The operation is 1 below 0. */
+uint32_t vly_emit_decay_mean(vly_emitter *emitter, uint32_t x)
+{
+    return vly_bounds_below_0(emitter, x)
+               ? mean_of_size(emitter, x, true)
+               : vly_emit_op(emitter, VLY_PROGRAM_DECAY_MEAN, x, 0, 0);
+}
+
+/* (e^x - 1) / x */
 static uint32_t exprel(vly_emitter *emitter, uint32_t x)
 {
-    uint32_t zero = vly_emit_number(emitter, 0.0f);
-    uint32_t size = vly_emit_op(emitter, VLY_PROGRAM_ABSOLUTE, x, 0, 0);
-    uint32_t mean = vly_emit_op(emitter, VLY_PROGRAM_DECAY_MEAN, size, 0, 0);
-    uint32_t above = vly_emit_op(emitter, VLY_PROGRAM_LESS, zero, x, 0);
-    uint32_t grown =
-        vly_emit_op(emitter, VLY_PROGRAM_MULTIPLY, mean,
-                    vly_emit_op(emitter, VLY_PROGRAM_EXP, x, 0, 0), 0);
-    return vly_emit_select(emitter, above, grown, mean);
+    return mean_of_size(emitter, x, false);
 }
 
 static uint32_t sigmoid(vly_emitter *emitter, uint32_t x)

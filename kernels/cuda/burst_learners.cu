@@ -57,15 +57,16 @@ cudaError_t vly_cuda_launch_learners(const vly_cuda_view *view,
                                      const vly_cuda_learners *learners,
                                      const void *spliced, cudaStream_t stream)
 {
-    const void *kernel = spliced;
-    if (kernel == nullptr)
-        kernel = pick_one_map(view, resident, learners);
-    if (kernel == nullptr)
-        kernel = pick_run(view, resident);
-    /* vly_cuda_resident_prepare has allowed the shared memory of the last */
-    const cudaError_t code = allow_shared(kernel);
+    const void *one =
+        spliced == nullptr ? pick_one_map(view, resident, learners) : nullptr;
+    if (one == nullptr)
+        return launch_run(spliced != nullptr ? spliced
+                                             : pick_run(view, resident),
+                          view, launch, resident, learners, stream);
+    /* vly_cuda_resident_prepare does not know the rule */
+    const cudaError_t code = allow_shared(one);
     return code == cudaSuccess
-               ? launch_run(kernel, view, launch, resident, learners, stream)
+               ? launch_run(one, view, launch, resident, learners, stream)
                : code;
 }
 

@@ -55,7 +55,7 @@ static __device__ __forceinline__ float
 learning_decay(const vly_cuda_trace &trace, float x, uint32_t age)
 {
     const uint32_t last = trace.last;
-    if (last < trace.bursts && age > last) /* 1st: same for all threads */
+    if (last < trace.bursts && age > last) /* uniform test first */
         return learning_decay_far(x, age, trace.rate, trace.bursts);
     return x * __ldg(trace.factor + (age < last ? age : last));
 }

@@ -415,7 +415,8 @@ learner_arrival(const vly_cuda_learning &l, const plastic_rule<RULE> &rule,
 }
 
 /* One projection. A warp takes at most 32 spikes at a time, and fewer if all
- * warps then have the same number. size: of what is known of a target. */
+ * warps then have the same number. size: of what is known of a target, read
+ * where it is used, since registers are few. */
 template <int RULE, bool DELIVERS>
 static __device__ __forceinline__ void
 learner_rows(const vly_cuda_learning &l, const vly_cuda_learner &part,
