@@ -34,7 +34,8 @@ if(TARGET cuda)
     endforeach()
 
     vly_test(test_cuda_programs LABELS gpu
-        SOURCES test_cuda_programs.c test_cuda_pair.c test_cpu_net.c
+        SOURCES test_cuda_programs.c program_nets.c test_cuda_pair.c
+            test_cpu_net.c
         LIBRARIES volley_sdk volley_random_genome ${CMAKE_DL_LIBS}
         DEPENDS cpu cuda TIMEOUT 300)
     target_include_directories(test_cuda_programs PRIVATE ${CMAKE_SOURCE_DIR})
@@ -235,7 +236,8 @@ if(TARGET cuda)
             DEFINITIONS PAIR_SMALL=1 PAIR_REQUIRED="VOLLEY_REQUIRE_GPU"
                 PAIR_DEVICE="../test-plugins/emulated_cuda")
         vly_test(test_cuda_programs_emulated LABELS unit APART TIMEOUT 600
-            SOURCES test_cuda_programs.c test_cuda_pair.c test_cpu_net.c
+            SOURCES test_cuda_programs.c program_nets.c test_cuda_pair.c
+                test_cpu_net.c
             LIBRARIES volley_sdk volley_random_genome ${CMAKE_DL_LIBS}
             DEPENDS cpu emulated_cuda
             DEFINITIONS PAIR_SMALL=1 PAIR_REQUIRED="VOLLEY_REQUIRE_GPU"

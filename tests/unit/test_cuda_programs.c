@@ -11,119 +11,22 @@
 #include <stdlib.h>
 
 #include "kernels/rules/rule_program.h"
-#include "random_ir.h"
+#include "program_nets.h"
 
 /* PAIR_SMALL: where kernels run on the processor (emulated_cuda.h). */
 #if defined(PAIR_SMALL)
-enum { BURSTS = 8, NETS = 20, NEURONS = 60, PLAN_NETS = 2 };
+enum { BURSTS = 8, NETS = 20, PLAN_NETS = 2 };
 #define COMPILED "compiled by the driver"
 #else
 #define COMPILED "users' models" /* some drivers are too old */
-enum { BURSTS = 60, NETS = 200, NEURONS = 700, PLAN_NETS = 4 };
+enum { BURSTS = 60, NETS = 200, PLAN_NETS = 4 };
 #endif
-enum { PROGRAMS = 3, INPUTS = 40, RULE_FAN = 6, RULE_OPS = 4, RULE_COEF = 4 };
+enum { INPUTS = 40, RULE_OPS = 4, RULE_COEF = 4 };
 
 static uint64_t first_net = 0;
 static uint64_t n_nets = NETS;
 static uint64_t n_spikes;
 static uint64_t n_compiled; /* nets that the driver compiled */
-
-/* Areas with programs and all that they point to. */
-typedef struct programs {
-    random_ir ir[PROGRAMS];
-    vly_column columns[PROGRAMS][VLY_PROGRAM_MAX_COEFS];
-    uint32_t *words[PROGRAMS];
-} programs;
-
-/* most: neurons; 0: at random */
-static void add_area(test_net *net, programs *p, uint32_t k, uint32_t most)
-{
-    random_ir *ir = &p->ir[k];
-    const uint32_t a = net->desc.n_areas++;
-    const uint32_t n = most > 0 ? most : 1 + test_random(net, NEURONS);
-    p->words[k] = calloc((size_t)ir->n_coefs * n, sizeof(uint32_t));
-    assert_non_null(p->words[k]);
-    for (uint32_t c = 0; c < ir->n_coefs; c++) {
-        uint32_t *words = p->words[k] + (size_t)c * n;
-        for (uint32_t i = 0; i < n; i++)
-            words[i] = random_ir_word(ir, ir->coef_types[c]);
-        p->columns[k][c] = (vly_column){.words = words,
-                                        .uniform = test_random(net, 3) > 0,
-                                        .type = ir->coef_types[c]};
-    }
-    net->areas[a] = (vly_area_desc){.name = "own",
-                                    .model = "random",
-                                    .first = net->desc.n_neurons,
-                                    .n_neurons = n,
-                                    .n_ports = ir->n_ports,
-                                    .scale = {0.0625f, 0.5f},
-                                    .scale_more = {0.25f, 0.125f},
-                                    .coefs = p->columns[k],
-                                    .n_coefs = ir->n_coefs,
-                                    .n_fields = ir->program.n_fields,
-                                    .program = &ir->program};
-    net->desc.n_neurons += n;
-}
-
-static void fill_state(test_net *net, programs *p)
-{
-    uint32_t *word = net->start.state;
-    for (uint32_t a = 0; a < net->desc.n_areas; a++) {
-        const vly_area_desc *area = &net->areas[a];
-        random_ir *ir = NULL;
-        for (uint32_t k = 0; k < PROGRAMS; k++)
-            if (area->program == &p->ir[k].program)
-                ir = &p->ir[k];
-        for (uint32_t f = 0; f < area->n_fields; f++)
-            for (uint32_t i = 0; i < area->n_neurons; i++, word++)
-                if (ir != NULL)
-                    *word = random_ir_word(ir, ir->field_types[f]);
-    }
-}
-
-static void init(test_net *net, programs *p, uint64_t seed)
-{
-    static const uint32_t poisson[] = {0xa0000000u, 0xe0000000u, 0xfff00000u};
-    uint32_t delta[6];
-    uint32_t feagi[FEAGI_COEFS];
-    test_net_init(net, seed);
-    memset(p, 0, sizeof *p);
-    for (uint32_t k = 0; k < PROGRAMS; k++) {
-        random_ir_make(&p->ir[k], seed * PROGRAMS + k);
-        if (seed % 3 == 0 && k != 1) /* of one, two, three and four ports */
-            random_ir_ports(&p->ir[k], 3 + (uint32_t)(seed / 3 + k / 2) % 2);
-        add_area(net, p, k, 0);
-        if (k != seed % PROGRAMS)
-            continue;
-        test_delta_coefs(delta, 0.9f, 2);
-        test_area(net, "lif_psc_delta", 50, delta, 4);
-        test_feagi_coefs(feagi);
-        if (seed % 4 == 1)
-            test_area(net, "feagi", 40, feagi, 0);
-    }
-    for (uint32_t a = 0; a < net->desc.n_areas; a++) {
-        const uint32_t to = test_random(net, net->desc.n_areas);
-        test_random_projection(net, a, to, 5, -20, 30, 1 + test_random(net, 3),
-                               test_random(net, 3));
-        net->projections[a].port = test_random(net, net->areas[to].n_ports);
-        if (net->areas[to].n_ports == 2 && test_random(net, 2))
-            net->projections[a].port = VLY_PORT_BY_SIGN;
-        test_stimulus(net, a, poisson, 3, -2, 9, 0);
-        net->stimuli[a].port = test_random(net, net->areas[a].n_ports);
-    }
-    test_net_finish(net);
-    fill_state(net, p);
-}
-
-static void deinit(test_net *net, programs *p)
-{
-    for (uint32_t a = 0; a < net->desc.n_areas; a++)
-        if (net->areas[a].program != NULL)
-            net->areas[a].n_coefs = 0; /* not of test_cpu_net */
-    for (uint32_t k = 0; k < PROGRAMS; k++)
-        free(p->words[k]);
-    test_net_deinit(net);
-}
 
 static void assert_same_state(vly_backend_net *const nets[2],
                               vly_snapshot *taken)
@@ -290,7 +193,7 @@ static int one_net(uint64_t seed)
     vly_snapshot last;
     vly_input inputs[INPUTS];
     assert_non_null(p);
-    init(&net, p, seed);
+    programs_init(&net, p, seed);
     place at = {seed, options[seed % 4], "first net", p};
     pair_inputs(&net, inputs, INPUTS, BURSTS);
     nets[0] = pair_create(pair_cpu, &net, NULL, NULL);
@@ -311,7 +214,7 @@ static int one_net(uint64_t seed)
     test_snapshot_deinit(&between);
     pair_cpu->net_destroy(nets[0]);
     pair_cuda->net_destroy(nets[1]);
-    deinit(&net, p);
+    programs_deinit(&net, p);
     free(p);
     return same;
 }
@@ -352,7 +255,7 @@ static void test_many_values(void **state)
         assert_non_null(p);
         test_net_init(&net, 5);
         random_ir_wide(&p->ir[0], cases[c].n);
-        add_area(&net, p, 0, 0);
+        programs_add_area(&net, p, 0, 0);
         test_net_finish(&net);
         nets[0] = pair_create(pair_cpu, &net, NULL, NULL);
         nets[1] = pair_create(pair_cuda, &net, "jit=0", NULL);
@@ -362,7 +265,7 @@ static void test_many_values(void **state)
         test_snapshot_deinit(&last);
         pair_cpu->net_destroy(nets[0]);
         pair_cuda->net_destroy(nets[1]);
-        deinit(&net, p);
+        programs_deinit(&net, p);
         free(p);
     }
 }
@@ -412,9 +315,9 @@ static void test_columns(void **state)
     (void)state;
     pair_open();
     assert_non_null(p);
-    init(&net, p, 16); /* one of its programs is large */
+    programs_init(&net, p, 16); /* one of its programs is large */
     write_columns(&net, p, NULL);
-    deinit(&net, p);
+    programs_deinit(&net, p);
     free(p);
 }
 
@@ -426,7 +329,7 @@ static void test_fields(void **state)
     (void)state;
     pair_open();
     assert_non_null(p);
-    init(&net, p, 32);
+    programs_init(&net, p, 32);
     uint32_t a = 0;
     while (net.areas[a].n_fields < VLY_PROGRAM_MAX_FIELDS)
         a++;
@@ -451,49 +354,11 @@ static void test_fields(void **state)
     pair_cuda->net_destroy(made);
     free(words);
     free(found);
-    deinit(&net, p);
+    programs_deinit(&net, p);
     free(p);
 }
 
 /* ---- plans --------------------------------------------------------------- */
-
-/* Beside programs: a built-in model; a map that learns; all maps have one
- * delay, and none has shifts. */
-enum { WITH_MODEL = 1, WITH_LEARNING = 2, WITH_ONE_DELAY = 4 };
-
-/* Programs of one port, which all plans run. n: neurons of an area at most; 0:
- * as many as elsewhere. */
-static void init_one_port(test_net *net, programs *p, uint64_t seed, uint32_t n,
-                          int with)
-{
-    static const uint32_t poisson[] = {0xa0000000u, 0xe0000000u, 0xfff00000u};
-    uint32_t delta[6];
-    test_net_init(net, seed);
-    memset(p, 0, sizeof *p);
-    for (uint32_t k = 0; k < PROGRAMS; k++) {
-        random_ir_make(&p->ir[k], seed * PROGRAMS + k);
-        random_ir_ports(&p->ir[k], 1);
-        add_area(net, p, k, n);
-        if (k != seed % PROGRAMS || (with & WITH_MODEL) == 0)
-            continue;
-        test_delta_coefs(delta, 0.9f, 2);
-        test_area(net, "lif_psc_delta", 50, delta, 4);
-    }
-    for (uint32_t a = 0; a < net->desc.n_areas; a++) {
-        const bool delays = (with & WITH_ONE_DELAY) == 0;
-        test_random_projection(net, a, test_random(net, net->desc.n_areas), 5,
-                               -20, 30, delays ? 1 + test_random(net, 3) : 2,
-                               delays ? test_random(net, 3) : 0);
-        test_stimulus(net, a, poisson, 3, -2, 9, 0);
-    }
-    if ((with & WITH_LEARNING) != 0) /* the last one; all delays are the same */
-        test_random_projection(net, 0, test_random(net, net->desc.n_areas),
-                               RULE_FAN, 0, 30, 1 + test_random(net, 3), 0);
-    if (seed % 5 == 0 && (with & WITH_ONE_DELAY) == 0)
-        pair_shift_maps(net, seed);
-    test_net_finish(net);
-    fill_state(net, p);
-}
 
 /* Whether the driver compiles: some are too old. */
 static bool has_jit(void)
@@ -506,14 +371,14 @@ static bool has_jit(void)
                                     .options = "plan=resident"};
     vly_backend_net *made = NULL;
     assert_non_null(p);
-    init_one_port(&net, p, 2, 0, 0);
+    programs_init_one_port(&net, p, 2, 0, 0);
     const vly_status status =
         pair_cuda->net_create(&device, &net.desc, &net.start, &made, &error);
     if (status == VLY_OK)
         pair_cuda->net_destroy(made);
     else if (strstr(error.message, "before 12.8") == NULL)
         fail_msg("%s", error.message);
-    deinit(&net, p);
+    programs_deinit(&net, p);
     free(p);
     return status == VLY_OK;
 }
@@ -556,7 +421,7 @@ static int one_plan(uint64_t seed, const plan_case *first,
     vly_snapshot last;
     vly_input inputs[INPUTS];
     assert_non_null(p);
-    init_one_port(&net, p, seed, first->n_neurons, with);
+    programs_init_one_port(&net, p, seed, first->n_neurons, with);
     place at = {seed, first->options, "first plan", p};
     pair_inputs(&net, inputs, INPUTS, BURSTS);
     nets[0] = pair_create(pair_cpu, &net, NULL, NULL);
@@ -577,7 +442,7 @@ static int one_plan(uint64_t seed, const plan_case *first,
     test_snapshot_deinit(&between);
     pair_cpu->net_destroy(nets[0]);
     pair_cuda->net_destroy(nets[1]);
-    deinit(&net, p);
+    programs_deinit(&net, p);
     free(p);
     return same;
 }
@@ -651,9 +516,9 @@ static void test_span_columns(void **state)
     for (uint64_t seed = 1; seed < 4; seed++) {
         static const char *const options[3] = {"span=2", "span=3,launch=2",
                                                "span=4"};
-        init_one_port(&net, p, seed, 200, WITH_MODEL);
+        programs_init_one_port(&net, p, seed, 200, WITH_MODEL);
         write_columns(&net, p, options[seed - 1]);
-        deinit(&net, p);
+        programs_deinit(&net, p);
     }
     free(p);
 }
@@ -677,7 +542,7 @@ static void test_two_devices(void **state)
         skip();
     }
     assert_non_null(p);
-    init_one_port(&net, p, 7, 300, WITH_MODEL);
+    programs_init_one_port(&net, p, 7, 300, WITH_MODEL);
     pair_inputs(&net, inputs, INPUTS, BURSTS);
     for (uint32_t i = 0; i < 2; i++)
         devices[i] = (vly_device_spec){.struct_size = sizeof devices[i],
@@ -694,7 +559,7 @@ static void test_two_devices(void **state)
     test_snapshot_deinit(&last);
     pair_cpu->net_destroy(nets[0]);
     pair_cuda->net_destroy(nets[1]);
-    deinit(&net, p);
+    programs_deinit(&net, p);
     free(p);
 }
 
@@ -810,8 +675,9 @@ static int one_learning_net(uint64_t seed, uint64_t *n_changed)
     vly_backend_net *nets[2];
     vly_input inputs[INPUTS];
     assert_non_null(p);
-    init_one_port(&net, p, seed, with->n_neurons,
-                  WITH_LEARNING | (seed / 2 % 2 == 1 ? WITH_MODEL : 0));
+    programs_init_one_port(&net, p, seed, with->n_neurons,
+                           WITH_LEARNING |
+                               (seed / 2 % 2 == 1 ? WITH_MODEL : 0));
     add_learning(&net, &l);
     place at = {seed, with->options, "a map learns", p};
     pair_inputs(&net, inputs, INPUTS, BURSTS);
@@ -828,7 +694,7 @@ static int one_learning_net(uint64_t seed, uint64_t *n_changed)
     pair_cpu->net_destroy(nets[0]);
     pair_cuda->net_destroy(nets[1]);
     free_learning(&net, &l);
-    deinit(&net, p);
+    programs_deinit(&net, p);
     free(p);
     return same;
 }
@@ -862,7 +728,7 @@ static void test_refused_plans(void **state)
     (void)state;
     pair_open();
     assert_non_null(p);
-    init_one_port(&net, p, 2, 150, 0);
+    programs_init_one_port(&net, p, 2, 150, 0);
     for (int i = 0; i < 3; i++) {
         vly_backend_net *made = NULL;
         const vly_device_spec device = {.struct_size = sizeof device,
@@ -881,12 +747,12 @@ static void test_refused_plans(void **state)
     made = pair_create(pair_cuda, &net, "span=2,devices=all,jit=0", NULL);
     assert_plan(made, "1 device of 2, since models of users run step by step");
     pair_cuda->net_destroy(made);
-    deinit(&net, p);
-    init(&net, p, 3); /* with three and four ports */
+    programs_deinit(&net, p);
+    programs_init(&net, p, 3); /* with three and four ports */
     made = pair_create(pair_cuda, &net, "span=2,devices=all", NULL);
     assert_plan(made, "1 device of 2, since a model has more than one port");
     pair_cuda->net_destroy(made);
-    deinit(&net, p);
+    programs_deinit(&net, p);
     free(p);
 }
 
