@@ -48,6 +48,9 @@
 /* Parts of rows are posted with the ids if a block has so many spikes at 1%:
  * with fewer spikes the exchange loses more time than delivery gains. */
 #define POST_SPIKES 128u
+/* Spikes of a burst for each block of a device of a span from which on it posts
+ * parts. */
+#define POST_LEAST 64u
 #define POST_SHARE 8u   /* at most one in so many of a block's neurons */
 #define POST_BYTES 0.04 /* at most so many bytes per synapse */
 /* number of turns (32 spikes of a warp) from which turns are taken from a
@@ -251,26 +254,33 @@ static uint32_t choose_unit(const vly_cuda_shard *shard,
     return unit;
 }
 
-/* Number of spikes whose parts a block posts. */
+/* Number of spikes whose parts are posted: of a block, or of all of a span. */
 static uint32_t choose_post(const vly_cuda_shard *shard,
                             const vly_cuda_partition *partition)
 {
+    uint32_t n_shards = shard->net->n_shards;
     double blocks = (double)partition->n_slices * partition->cluster;
-    double most = POST_BYTES * (double)shard->store.fixed->n_synapses /
-                  (2.0 * sizeof(uint32_t) * blocks * partition->n_slices);
+    double room =
+        POST_BYTES * (double)shard->store.fixed->n_synapses / sizeof(uint32_t);
+    uint32_t limit = partition->mail_room;
     uint32_t post = partition->mail_room / POST_SHARE;
-    /* a device of a span knows the parts on it only; most launches of a rank
-     * have one burst */
-    if (shard->net->n_shards > 1 || vly_common_ranks(shard->net->desc))
+    if (vly_common_ranks(shard->net->desc)) /* most launches have one burst */
         return 0;
+    if (n_shards > 1) {
+        limit = shard->store.fixed->n_neurons;
+        post = limit;
+        room /= partition->n_slices + 2.0 * n_shards; /* rows of 64 bits */
+    } else {
+        room /= 2.0 * blocks * partition->n_slices;
+    }
     if (shard->net->wanted.post != VLY_CUDA_AUTO)
-        return shard->net->wanted.post < partition->mail_room
-                   ? shard->net->wanted.post
-                   : partition->mail_room;
-    if (shard->store.fixed->n_neurons * SHARE_FIRED < POST_SPIKES * blocks)
-        return 0;
-    post = most < post ? (uint32_t)most : post;
-    return post / 32 * 32;
+        post =
+            shard->net->wanted.post < limit ? shard->net->wanted.post : limit;
+    else if (shard->store.fixed->n_neurons * SHARE_FIRED < POST_SPIKES * blocks)
+        post = 0;
+    else
+        post = room < post ? (uint32_t)room / 32 * 32 : post / 32 * 32;
+    return n_shards > 1 ? post / 32 * 32 : post;
 }
 
 /* The best choice so far, with sums of 32 bits and of 16. */
@@ -314,6 +324,9 @@ static vly_status try_cluster(vly_cuda_shard *shard, delay_range delays,
         return VLY_OK;
     made.unit = choose_unit(shard, &made);
     made.post = choose_post(shard, &made);
+    made.post_least = shard->net->wanted.post == VLY_CUDA_AUTO
+                          ? POST_LEAST * divide_up(made.n_blocks, n_shards)
+                          : 1;
     double bytes = predict_bytes(shard, &made, made.unit) *
                    (double)shard->store.fixed->n_synapses;
     if (made.n_groups > VLY_CUDA_PARTITION_GROUPS ||

@@ -178,6 +178,12 @@ static vly_status create_narrow(vly_cuda_shard *shard, vly_error *error)
     return status;
 }
 
+uint64_t vly_cuda_partition_gate_words(const vly_cuda_partition *partition)
+{
+    return (partition->span.n > 0 ? UINT64_C(3) : UINT64_C(2)) *
+           partition->n_blocks;
+}
+
 uint64_t vly_cuda_partition_mail_words(const vly_cuda_partition *partition)
 {
     uint32_t words = partition->span.n > 0 ? 2 : 1; /* of an id */
@@ -198,22 +204,24 @@ static vly_status create_exchange(vly_cuda_shard *shard, vly_error *error)
     if (status == VLY_OK)
         status = vly_cuda_device_alloc(shard, (uint64_t)p->n_tiles * p->tile,
                                        sizeof *p->draws, &p->draws, error);
+    bool is_span = shard->net->n_shards > 1;
+    uint64_t n_posted = is_span ? p->post : 2 * n_blocks * p->post;
+    uint64_t n_parts = n_posted * (is_span ? p->own_slices : p->n_slices);
+    uint64_t n_rows = is_span ? 2 * n_posted : n_posted; /* of 64 bits */
     if (status == VLY_OK)
-        status = vly_cuda_device_alloc(shard, 2 * n_blocks, sizeof *p->gate,
-                                       &p->gate, error);
+        status = vly_cuda_device_alloc(shard, vly_cuda_partition_gate_words(p),
+                                       sizeof *p->gate, &p->gate, error);
     if (status == VLY_OK)
         status = vly_cuda_device_alloc(shard, vly_cuda_partition_mail_words(p),
                                        sizeof *p->mail, &p->mail, error);
-    uint64_t n_posted = 2 * n_blocks * p->post;
     if (status == VLY_OK && p->post > 0)
-        status = vly_cuda_device_alloc(shard, n_posted * p->n_slices,
-                                       sizeof *p->parts, &p->parts, error);
+        status = vly_cuda_device_alloc(shard, n_parts, sizeof *p->parts,
+                                       &p->parts, error);
     if (status == VLY_OK && p->post > 0)
-        status = vly_cuda_device_alloc(shard, n_posted, sizeof *p->rows,
-                                       &p->rows, error);
+        status = vly_cuda_device_alloc(shard, n_rows, sizeof *p->rows, &p->rows,
+                                       error);
     if (status == VLY_OK)
-        shard->partition_bytes +=
-            n_posted * (p->n_slices + 1) * sizeof(uint32_t);
+        shard->partition_bytes += (n_parts + n_rows) * sizeof(uint32_t);
     return status;
 }
 

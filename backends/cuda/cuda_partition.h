@@ -8,7 +8,8 @@
 
 extern const vly_cuda_plan vly_cuda_plan_partitioned;
 
-/* Words of 32 bits of the mail of all blocks, on one device. */
+/* Words of 32 bits of the gate and of the mail of all blocks, on one device. */
+uint64_t vly_cuda_partition_gate_words(const vly_cuda_partition *partition);
 uint64_t vly_cuda_partition_mail_words(const vly_cuda_partition *partition);
 
 #endif

@@ -151,7 +151,8 @@ static vly_status begin_numbers(vly_backend_net *net, vly_error *error)
             stream);
         if (code == cudaSuccess)
             code = cudaMemsetAsync(
-                p->gate, 0, 2 * (size_t)p->n_blocks * sizeof *p->gate, stream);
+                p->gate, 0, vly_cuda_partition_gate_words(p) * sizeof *p->gate,
+                stream);
         status = vly_cuda_check((int)code, "clearing the mail", error);
         if (status == VLY_OK)
             status = vly_cuda_synchronize(shard, "clearing the mail", error);

@@ -346,6 +346,21 @@ own_mail(const vly_cuda_partition &partition, uint32_t tag)
 
 /* ---- of a span ---- */
 
+/* Posted parts of a slice of this device, and beginnings of rows: of the spikes
+ * of all blocks, in order. */
+static __device__ __forceinline__ const uint32_t *
+span_parts_of(const vly_cuda_partition &partition, uint32_t slice)
+{
+    return partition.parts +
+           (uint64_t)(slice - partition.first_slice) * partition.post;
+}
+
+static __device__ __forceinline__ uint64_t *
+span_rows_of(const vly_cuda_partition &partition)
+{
+    return (uint64_t *)partition.rows;
+}
+
 /* The block's number over all devices. */
 static __device__ __forceinline__ uint32_t
 span_block_number(const vly_cuda_partition &partition)

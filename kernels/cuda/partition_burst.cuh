@@ -6,7 +6,7 @@
 #ifndef VOLLEY_CUDA_PARTITION_BURST_CUH
 #define VOLLEY_CUDA_PARTITION_BURST_CUH
 
-#include "partition_deliver.cuh"
+#include "partition_post.cuh"
 #include "partition_span.cuh"
 #include "partition_update.cuh"
 
@@ -160,24 +160,29 @@ static __device__ void block_store(const vly_cuda_view &view,
 
 /* ---- delivery ---------------------------------------------------------- */
 
-/* Everything that arrives in the burst; k: bursts of this launch before it. */
+/* Everything that arrives in the burst; k: bursts of this launch before it. In
+ * a span the parts of the first `posted` spikes have been posted. */
 template <uint32_t UNIT, int KIND, bool SPAN = false>
 static __device__ __forceinline__ void
 deliver_burst(const vly_cuda_view &view, const vly_cuda_launch &launch,
               const vly_cuda_partition &partition, const partition_block &block,
-              uint64_t burst, uint32_t k, uint32_t total, uint32_t base)
+              uint64_t burst, uint32_t k, uint32_t total, uint32_t base,
+              uint32_t posted = 0)
 {
     take_inputs<KIND>(view, launch, partition, block, k, base);
     for (uint32_t g = 0; g < partition.n_groups; g++) {
         const vly_cuda_partition_group group = partition.groups[g];
         if (burst < group.base_delay)
             continue;
-        spike_source from = {nullptr, nullptr, nullptr, 0, 0, 0, 0};
+        spike_source from = {};
         if (group.base_delay == 1 && k > 0) {
             from.mail = SPAN ? nullptr : mail_of(partition, k);
             from.tag = SPAN ? k : 0;
             from.count = total;
-            if (partition.post != 0) {
+            if (SPAN) {
+                from.parts = span_parts_of(partition, block.slice);
+                from.post = (posted + 31) / 32 * 32; /* whole turns */
+            } else if (partition.post != 0) {
                 from.parts = parts_of(partition, k, block.slice);
                 from.rows = rows_of(partition, k);
                 from.post = partition.post;
@@ -314,45 +319,6 @@ static __device__ __forceinline__ void add_digest(const vly_cuda_view &view,
     shared->digest = 0;
 }
 
-/* Posts the positions of the parts of the block's spikes, for all slices: a
- * warp takes 32 spikes and a word of the index. After a barrier: ids are in the
- * mail. */
-static __device__ __forceinline__ void
-post_parts(const vly_cuda_partition &partition, const partition_block &block,
-           uint32_t tag)
-{
-    const uint32_t n_mail = block.shared->n_mail;
-    const uint32_t n = n_mail < partition.post ? n_mail : partition.post;
-    const uint32_t n_words = partition.groups[0].index_words;
-    const uint32_t n_items = (n + 31) / 32 * n_words;
-    const uint4 *index = (const uint4 *)partition.groups[0].index;
-    for (uint32_t q = threadIdx.x / 32; q < n_items; q += WARPS) {
-        const uint32_t word = q % n_words;
-        const uint32_t i = q / n_words * 32 + threadIdx.x % 32;
-        if (i >= n)
-            continue;
-        const uint4 *row =
-            index + (uint64_t)mail_read(own_mail(partition, tag) + i) * n_words;
-        const uint4 v = __ldg(row + word);
-        const uint32_t start = __ldg((const uint32_t *)row);
-        const uint64_t stride = (uint64_t)gridDim.x * partition.post;
-        const uint32_t slice = word * VLY_CUDA_INDEX_PARTS;
-        const uint32_t place = blockIdx.x * partition.post + i;
-        uint32_t *to = parts_of(partition, tag, slice) + place;
-        if (word == 0)
-            rows_of(partition, tag)[place] = start;
-        uint32_t at = v.x - start;
-        const uint32_t lengths[3] = {v.y, v.z, v.w};
-#pragma unroll
-        for (uint32_t p = 0; p < VLY_CUDA_INDEX_PARTS; p++) {
-            const uint32_t length = lengths[p / 4] >> p % 4 * 8 & 0xffu;
-            if (slice + p < partition.n_slices)
-                to[p * stride] = at << 8 | length;
-            at += length;
-        }
-    }
-}
-
 /* After the update: the count to the gate, own accumulators cleared. events:
  * NULL, or where the burst's synaptic events are added up; then all sums are
  * complete after the gate, otherwise at the end of the launch. */
@@ -366,7 +332,7 @@ send_spikes(const vly_cuda_view &view, const vly_cuda_partition &partition,
     __syncthreads(); /* mail, its count and the digest are complete */
     if (threadIdx.x < VLY_CUDA_PARTITION_GROUPS)
         shared->turns[threadIdx.x] = 0;
-    if (partition.post != 0) {
+    if (!SPAN && partition.post != 0) {
         post_parts(partition, block, tag);
         __syncthreads();
     }

@@ -7,7 +7,7 @@
 #ifndef VOLLEY_CUDA_PARTITION_DELIVER_CUH
 #define VOLLEY_CUDA_PARTITION_DELIVER_CUH
 
-#include "partition_index.cuh"
+#include "partition_mail.cuh"
 
 /* Units that a thread has in flight: those of a turn of two blocks a slice,
  * whose parts are of 4.2 units in nets that need it, come in one go. */
@@ -16,139 +16,36 @@ static constexpr uint32_t FLIGHT = UNIT < 4              ? 8
                                    : KIND == KIND_COPIES ? 4
                                                          : 5;
 
-/* Where ids come from: the mail of the last burst, or the log. */
-struct spike_source {
-    const uint32_t *mail;  /* [n_blocks][mail_room], or NULL: the log */
-    const uint32_t *parts; /* [n_blocks][post] of the slice */
-    const uint32_t *rows;  /* [n_blocks][post] */
-    uint32_t post;         /* 0: no parts are posted */
-    uint32_t tag;          /* of a span's mail, or 0: the log */
-    uint64_t start;        /* in the log */
-    uint32_t count;
-};
-
-/* Read from the second-level cache, which holds the data after the gate. */
-static __device__ __forceinline__ uint32_t mail_read(const uint32_t *at)
-{
-    uint32_t v;
-    asm volatile("ld.relaxed.gpu.global.u32 %0, [%1];" : "=r"(v) : "l"(at));
-    return v;
-}
-
-#define SPAN_LOST 0xffffffffu
-
-/* Waits for a word of the mail that has not come yet. */
-static __device__ __noinline__ uint32_t span_mail_wait(const uint64_t *at,
-                                                       uint32_t number,
-                                                       uint64_t limit_ns)
-{
-    const uint64_t begin = time_ns();
-    for (;;) {
-        for (uint32_t spins = 0; spins < 1024; spins++) {
-            uint64_t v;
-            asm volatile("ld.relaxed.sys.global.u64 %0, [%1];"
-                         : "=l"(v)
-                         : "l"(at)
-                         : "memory");
-            if ((uint32_t)(v >> 32) == number)
-                return (uint32_t)v;
-        }
-        if (time_ns() - begin > limit_ns)
-            return SPAN_LOST;
-    }
-}
-
-/* Spike i of a block, of the mail of a span; SPAN_LOST, and shared->lost, if it
- * does not come. */
-static __device__ __forceinline__ uint32_t span_mail_read(
-    const vly_cuda_partition &partition, const partition_block &block,
-    uint32_t tag, uint32_t from, uint32_t i)
-{
-    const uint32_t number = span_number(partition, tag);
-    const uint64_t *at = partition.span.mail[partition.span.device] +
-                         span_mail_at(partition, tag, from) + i;
-    uint64_t v;
-    asm volatile("ld.relaxed.sys.global.u64 %0, [%1];" : "=l"(v) : "l"(at));
-    if ((uint32_t)(v >> 32) == number)
-        return (uint32_t)v;
-    const uint32_t id = span_mail_wait(at, number, partition.span.limit_ns);
-    if (id == SPAN_LOST)
-        block.shared->lost = from + 1;
-    return id;
-}
-
-/* A spike of the last burst: the block that has it, and its number there. */
-struct spike_place {
-    uint32_t block;
-    uint32_t number;
-};
-
-/* The same of a span, which has more groups: the last one that begins at or
- * before i, then the block. */
-static __device__ __forceinline__ spike_place
-find_span_spike(const vly_cuda_partition &partition,
-                const partition_block &block, uint32_t i)
-{
-    const uint32_t n_groups = partition_span_groups(&partition);
-    uint32_t group = 0;
-    for (uint32_t step = 32; step > 0; step /= 2)
-        if (group + step < n_groups && block.firsts[group + step] <= i)
-            group += step;
-    i -= block.firsts[group];
-    uint32_t low = 32 * group;
-    for (uint32_t step = 16; step > 0; step /= 2)
-        if (low + step < partition.n_blocks && block.before[low + step] <= i)
-            low += step;
-    return {low, i - block.before[low]};
-}
-
-static __device__ __forceinline__ spike_place
-find_spike(const partition_shared *shared, uint32_t i)
-{
-    uint32_t low = 0; /* the group of 32 blocks, then the block */
-    while (low + 32 < gridDim.x && i >= shared->group_sum[low / 32]) {
-        i -= shared->group_sum[low / 32];
-        low += 32;
-    }
-    for (uint32_t step = 16; step > 0; step /= 2)
-        if (low + step < gridDim.x && shared->before[low + step] <= i)
-            low += step;
-    return {low, i - shared->before[low]};
-}
-
-static __device__ __forceinline__ uint32_t read_log(const vly_cuda_view &view,
-                                                    const spike_source &from,
-                                                    uint32_t i)
-{
-    return __ldcg(view.log_ids + ((from.start + i) & view.log_mask));
-}
-
-static __device__ __forceinline__ uint32_t
-fetch_id(const vly_cuda_view &view, const vly_cuda_partition &partition,
-         const partition_block &block, const spike_source &from, uint32_t i)
-{
-    if (from.mail == nullptr)
-        return read_log(view, from, i);
-    const spike_place at = find_spike(block.shared, i);
-    return mail_read(from.mail + (uint64_t)at.block * partition.mail_room +
-                     at.number);
-}
-
-/* The part of spike i, posted by the block that has it, or by the index. */
+/* The part of spike first + lane, posted by the block that has it, or by the
+ * index; empty from `end` on. Whole warps. */
 template <bool SPAN, bool WIDE>
 static __device__ __forceinline__ row_part<WIDE>
-fetch_part(const vly_cuda_view &view, const vly_cuda_partition &partition,
-           const partition_block &block, const vly_cuda_partition_group &group,
-           const part_finder &finder, const spike_source &from, uint32_t i)
+fetch_parts(const vly_cuda_view &view, const vly_cuda_partition &partition,
+            const partition_block &block, const vly_cuda_partition_group &group,
+            const part_finder &finder, const spike_source &from, uint32_t first,
+            uint32_t end)
 {
+    const uint32_t i = first + threadIdx.x % 32;
+    const bool has_mail = SPAN ? from.tag != 0 : from.mail != nullptr;
+    spike_place at = {0, 0};
     uint32_t id;
-    if (SPAN && from.tag != 0) {
-        const spike_place at = find_span_spike(partition, block, i);
+    if (SPAN && first + 32 <= from.post) { /* of all spikes of the turn */
+        const uint32_t word = mail_read(from.parts + i);
+        const place_of<WIDE> row =
+            (place_of<WIDE>)mail_read(span_rows_of(partition) + i);
+        return {row + (word >> 8), i < end ? word & 0xffu : 0};
+    }
+    if (has_mail)
+        at = find_spikes<SPAN>(partition, block, first, end);
+    if (i >= end)
+        return {0, 0};
+    if (!has_mail) {
+        id = read_log(view, from, i);
+    } else if (SPAN) {
         id = span_mail_read(partition, block, from.tag, at.block, at.number);
         if (id == SPAN_LOST)
             return {0, 0};
-    } else if (!SPAN && from.mail != nullptr) {
-        const spike_place at = find_spike(block.shared, i);
+    } else {
         if (at.number < from.post) {
             const uint32_t place = at.block * from.post + at.number;
             const uint32_t word = mail_read(from.parts + place);
@@ -156,8 +53,6 @@ fetch_part(const vly_cuda_view &view, const vly_cuda_partition &partition,
         }
         id = mail_read(from.mail + (uint64_t)at.block * partition.mail_room +
                        at.number);
-    } else {
-        id = read_log(view, from, i);
     }
     return find_part<WIDE>(partition, group, finder, id);
 }
@@ -430,7 +325,6 @@ deliver_spikes(const vly_cuda_view &view, const vly_cuda_partition &partition,
         : "=r"(slice)
         : "r"(SPAN ? block.slice - partition.first_slice : block.slice));
     const part_finder finder = make_finder(slice);
-    const uint32_t lane = threadIdx.x % 32;
     const ring_place ring = make_ring(partition, block, base);
     spike_turns turns = first_turn<KIND>(partition, block, from.count, index);
     constexpr bool WIDE = SPAN && UNIT == 1;
@@ -439,9 +333,9 @@ deliver_spikes(const vly_cuda_view &view, const vly_cuda_partition &partition,
     bool more = turns.i < turns.end;
     while (any || more) {
         row_part<WIDE> next = {0, 0};
-        if (turns.i + lane < turns.end)
-            next = fetch_part<SPAN, WIDE>(view, partition, block, group, finder,
-                                          from, turns.i + lane);
+        if (more)
+            next = fetch_parts<SPAN, WIDE>(view, partition, block, group,
+                                           finder, from, turns.i, turns.end);
         if (KIND == KIND_PAIR || any)
             deliver_parts<UNIT, KIND, WIDE>(ring, group.synapses, part);
         part = next;

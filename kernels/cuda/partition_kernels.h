@@ -96,7 +96,9 @@ typedef struct vly_cuda_partition_group {
  * in the rows of the group with base_delay 1: for each slice a word for each
  * spike, length in the low 8 bits, above them the distance from the row's
  * start, in units; starts of rows are in `rows`. Then slices read adjacent
- * words instead of one word of the index for each spike. */
+ * words instead of one word of the index for each spike. In a span the blocks
+ * of a device post those of its own slices, for the first `post` spikes of all
+ * blocks, after the gate. */
 typedef struct vly_cuda_partition {
     const vly_cuda_partition_group *groups; /* [n_groups] */
     const vly_cuda_slice_tile *tiles;       /* [n_tiles] */
@@ -107,10 +109,12 @@ typedef struct vly_cuda_partition {
     uint32_t *state;   /* of the net, as in a snapshot */
     uint32_t *at_rest; /* [own_slices][ring][slice] input in flight */
     uint32_t *draws;   /* [n_tiles * tile] of four bursts, packed */
-    uint32_t *gate;    /* [2][n_blocks] tag and spikes of each block */
+    uint32_t *gate;    /* [2][n_blocks] tag and spikes of each block; in a span
+                          [n_blocks] more: of the parts posted */
     uint32_t *mail;  /* [2][n_blocks][mail_room] their ids; unused in a span */
-    uint32_t *parts; /* [2][n_slices][n_blocks][post], if any are posted */
-    uint32_t *rows;  /* [2][n_blocks][post] */
+    uint32_t *parts; /* [2][n_slices][n_blocks][post], if any are posted; in a
+                        span [own_slices][post] */
+    uint32_t *rows;  /* [2][n_blocks][post]; in a span [post] of 64 bits */
     uint32_t *extra; /* [n_tiles * tile] of the host; 0 at rest */
     const uint32_t *divisor; /* [n_areas] of the weights, if narrow */
     uint32_t n_groups;
@@ -122,7 +126,8 @@ typedef struct vly_cuda_partition {
     uint32_t slice;     /* accumulators of one burst, of a slice */
     uint32_t once;      /* of them, that the other block of a pair lacks */
     uint32_t mail_room; /* neurons that a block updates at most */
-    uint32_t post;      /* spikes of a block whose parts are posted at most */
+    uint32_t post;      /* spikes of a block whose parts are posted at most; in
+                           a span, of all blocks, a multiple of 32 */
     uint32_t unit;      /* synapses read at once: 1, 2 or 4 */
     uint32_t narrow;    /* 1: two accumulators in a word (narrow_sums.h) */
     uint32_t deal;      /* turns of a warp from which on they are dealt; 0:
@@ -133,7 +138,7 @@ typedef struct vly_cuda_partition {
     uint32_t n_blocks;    /* n_slices * cluster */
     uint32_t first_slice; /* of this device */
     uint32_t own_slices;  /* of this device; all, if there is no span */
-    uint32_t reserved;
+    uint32_t post_least;  /* in a span: bursts of fewer spikes post nothing */
     vly_cuda_span span;
 } vly_cuda_partition;
 

@@ -37,7 +37,8 @@ send_count(const vly_cuda_partition &partition, uint32_t tag, uint32_t n,
                  : "memory");
 }
 
-/* As gate_read, but gives up after the limit. */
+/* As gate_read, but gives up after the limit. WHOLE: the word is the number. */
+template <bool WHOLE = false>
 static __device__ __forceinline__ uint32_t span_read(
     const vly_cuda_partition &partition, const uint32_t *word, uint32_t number)
 {
@@ -49,8 +50,8 @@ static __device__ __forceinline__ uint32_t span_read(
                      : "=r"(v)
                      : "l"(word)
                      : "memory");
-        if (v >> 16 == (number & 0xffffu))
-            return v & 0xffffu;
+        if (WHOLE ? v == number : v >> 16 == (number & 0xffffu))
+            return WHOLE ? 0 : v & 0xffffu;
         if (++spins % 1024 != 0)
             continue;
         const uint64_t now = time_ns();
@@ -94,6 +95,28 @@ pass_span_gate(const vly_cuda_partition &partition,
         total += block.sums[g];
     }
     return total;
+}
+
+/* All blocks of the device have posted their share of the parts; shared->lost
+ * is not 0 if one was waited for too long. The words of this gate come after
+ * those of the counts, and have the whole number: not every burst posts. */
+static __device__ __forceinline__ void
+pass_posts(const vly_cuda_partition &partition, const partition_block &block,
+           uint32_t tag)
+{
+    const uint32_t number = span_number(partition, tag);
+    uint32_t *gate = partition.gate + 2 * (uint64_t)partition.n_blocks;
+    __syncthreads();
+    if (threadIdx.x == 0)
+        asm volatile(
+            "st.release.gpu.global.u32 [%0], %1;" ::"l"(gate + blockIdx.x),
+            "r"(number)
+            : "memory");
+    for (uint32_t t = threadIdx.x; t < gridDim.x; t += THREADS)
+        if (span_read<true>(partition, gate + t, number) == SPAN_LOST)
+            block.shared->lost =
+                partition.first_slice * partition.cluster + t + 1;
+    __syncthreads();
 }
 
 /* Every device has the whole log: its blocks divide the mail of all blocks, and

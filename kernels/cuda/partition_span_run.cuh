@@ -2,9 +2,8 @@
  * The kernel of the partitioned plan on one device of a span, and the choice of
  * its instance: burst_span.cu has those with sums of 32 bits,
  * burst_span_narrow.cu those with sums of 16, burst_spliced_span.cu those for
- * nets with users' models. Pairs of blocks that have a part
- * of their slice once, and posted parts, are left out: a span has more room for
- * accumulators, and the parts of a row are known on each device only.
+ * nets with users' models. Pairs of blocks that have a part of their slice once
+ * are left out: a span has more room for accumulators.
  */
 #ifndef VOLLEY_CUDA_PARTITION_SPAN_RUN_CUH
 #define VOLLEY_CUDA_PARTITION_SPAN_RUN_CUH
@@ -36,8 +35,16 @@ static __global__ void __launch_bounds__(THREADS, 1)
                        partition.span.log_room)) {
         const uint32_t base =
             (uint32_t)((launch.burst + k) % partition.ring) * partition.slice;
+        const uint32_t posted = k > 0 ? posted_of(partition, total) : 0;
+        if (posted != 0) {
+            post_span<UNIT == 1>(partition, block, k, posted);
+            pass_posts(partition, block, k);
+            if (shared.lost != 0)
+                break;
+        }
         deliver_burst<UNIT, KIND, true>(view, launch, partition, block,
-                                        launch.burst + k, k, total, base);
+                                        launch.burst + k, k, total, base,
+                                        posted);
         if (k > 0)
             write_all(view, partition, block, k, shared.head - total);
         meet_delivered<KIND, true>(partition, block, k, base);

@@ -40,6 +40,7 @@ PTX = [
      "emulated_yield(); memcpy(&v, {4}, sizeof v)"),
     ("st.relaxed.gpu.global.b128", "memcpy({0}, &v, sizeof v)"),
     ("ld.relaxed.gpu.global.u32", "emulated_yield(); {0} = *({1})"),
+    ("ld.relaxed.gpu.global.u64", "emulated_yield(); {0} = *({1})"),
     ("ld.acquire.gpu.global.u32", "emulated_yield(); {0} = *({1})"),
     ("no_allocate.v4", "memcpy(&v, {4}, sizeof v)"),
     ("no_allocate.v2", "memcpy(&v, {2}, sizeof v)"),

@@ -184,7 +184,8 @@ if(TARGET cuda)
                 line_access.cuh modulator_rule.cuh
                 linger_kernels.h model_words.cuh narrow_sums.h
                 partition_block.cuh partition_burst.cuh partition_config.cuh
-                partition_deliver.cuh partition_index.cuh
+                partition_deliver.cuh partition_index.cuh partition_mail.cuh
+                partition_post.cuh
                 partition_kernels.h partition_layout.h partition_run.cuh
                 partition_span.cuh partition_span_run.cuh
                 partition_update.cuh resident_block.cuh resident_burst.cuh

@@ -90,6 +90,10 @@ static void test_one_delay(void **state)
         "span=2,cluster=6,narrow=1",
         "span=3,cluster=1,narrow=1,unit=1",
         "span=2,blocks=3",
+        "span=2,post=100000",                       /* all parts are posted */
+        "span=3,cluster=1,unit=1,post=64,launch=8", /* of the first 64 spikes */
+        "span=2,cluster=2,narrow=1,unit=1,post=32",
+        "span=4,unit=2,post=96,launch=6",
     };
     (void)state;
     pair_open();
@@ -127,7 +131,7 @@ static void test_delays(void **state)
 {
     static const char *const options[] = {"span=2,launch=11", "span=3",
                                           "span=4,launch=1",
-                                          "span=2,cluster=2,unit=1"};
+                                          "span=2,cluster=2,unit=1,post=64"};
     (void)state;
     pair_open();
     for (uint32_t seed = 0; seed < 2 * N_SEEDS; seed++) {
