@@ -99,6 +99,8 @@ static __device__ void post_span(const vly_cuda_partition &partition,
                 span_rows_of(partition)[i] =
                     (WIDE ? high_of(group, row) : 0) + start;
             uint32_t at = v.x - start;
+            if (WIDE) /* of which the index has so many bits */
+                at &= (uint32_t)((1ull << VLY_CUDA_INDEX_BITS) - 1);
             uint32_t *to = partition.parts + i;
             const uint32_t lengths[3] = {v.y, v.z, v.w};
 #pragma unroll
