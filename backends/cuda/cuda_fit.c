@@ -48,8 +48,8 @@
 /* Parts of rows are posted with the ids if a block has so many spikes at 1%:
  * with fewer spikes the exchange loses more time than delivery gains. */
 #define POST_SPIKES 128u
-/* Spikes of a burst for each block of a device of a span from which on it posts
- * parts. */
+/* In a span, which posts after the gate, a burst of fewer spikes a block posts
+ * nothing: half of the above, not measured. */
 #define POST_LEAST 64u
 #define POST_SHARE 8u   /* at most one in so many of a block's neurons */
 #define POST_BYTES 0.04 /* at most so many bytes per synapse */
@@ -254,33 +254,31 @@ static uint32_t choose_unit(const vly_cuda_shard *shard,
     return unit;
 }
 
-/* Number of spikes whose parts are posted: of a block, or of all of a span. */
+/* Spikes whose parts are posted at most: of a block, or of all blocks of a
+ * span, which posts whole turns of 32. */
 static uint32_t choose_post(const vly_cuda_shard *shard,
                             const vly_cuda_partition *partition)
 {
-    uint32_t n_shards = shard->net->n_shards;
+    const bool is_span = shard->net->n_shards > 1;
+    const uint32_t n_neurons = shard->store.fixed->n_neurons;
+    const uint32_t wanted = shard->net->wanted.post;
     double blocks = (double)partition->n_slices * partition->cluster;
-    double room =
-        POST_BYTES * (double)shard->store.fixed->n_synapses / sizeof(uint32_t);
-    uint32_t limit = partition->mail_room;
-    uint32_t post = partition->mail_room / POST_SHARE;
+    /* words of a spike; in a span each device has the row's start in 2 */
+    double words = is_span ? partition->n_slices + 2.0 * shard->net->n_shards
+                           : 2.0 * blocks * partition->n_slices;
+    double room = POST_BYTES * (double)shard->store.fixed->n_synapses /
+                  sizeof(uint32_t) / words;
     if (vly_common_ranks(shard->net->desc)) /* most launches have one burst */
         return 0;
-    if (n_shards > 1) {
-        limit = shard->store.fixed->n_neurons;
-        post = limit;
-        room /= partition->n_slices + 2.0 * n_shards; /* rows of 64 bits */
-    } else {
-        room /= 2.0 * blocks * partition->n_slices;
+    if (wanted == VLY_CUDA_AUTO) {
+        uint32_t most = is_span ? n_neurons : partition->mail_room / POST_SHARE;
+        if (n_neurons * SHARE_FIRED < POST_SPIKES * blocks)
+            return 0;
+        return (room < most ? (uint32_t)room : most) / 32 * 32;
     }
-    if (shard->net->wanted.post != VLY_CUDA_AUTO)
-        post =
-            shard->net->wanted.post < limit ? shard->net->wanted.post : limit;
-    else if (shard->store.fixed->n_neurons * SHARE_FIRED < POST_SPIKES * blocks)
-        post = 0;
-    else
-        post = room < post ? (uint32_t)room / 32 * 32 : post / 32 * 32;
-    return n_shards > 1 ? post / 32 * 32 : post;
+    uint32_t limit = is_span ? n_neurons : partition->mail_room;
+    uint32_t post = wanted < limit ? wanted : limit;
+    return is_span ? post / 32 * 32 : post;
 }
 
 /* The best choice so far, with sums of 32 bits and of 16. */

@@ -7,6 +7,25 @@
 
 #include "partition_deliver.cuh"
 
+/* The parts that word q of an index row has, to the places of a spike: `to` is
+ * that of slice 0, those of other slices are `stride` apart. at: of the word's
+ * first part, from the row's start. */
+static __device__ __forceinline__ void
+write_parts(uint32_t *to, uint64_t stride, uint32_t n_slices, uint32_t q,
+            const uint4 &v, uint32_t at)
+{
+    const uint32_t slice = q * VLY_CUDA_INDEX_PARTS;
+    const uint32_t lengths[3] = {v.y, v.z, v.w};
+    to += slice * stride;
+#pragma unroll
+    for (uint32_t p = 0; p < VLY_CUDA_INDEX_PARTS; p++) {
+        const uint32_t length = lengths[p / 4] >> p % 4 * 8 & 0xffu;
+        if (slice + p < n_slices)
+            to[p * stride] = at << 8 | length;
+        at += length;
+    }
+}
+
 /* Posts the positions of the parts of the block's spikes, for all slices: a
  * warp takes 32 spikes and a word of the index. After a barrier: ids are in the
  * mail. */
@@ -28,30 +47,21 @@ post_parts(const vly_cuda_partition &partition, const partition_block &block,
             index + (uint64_t)mail_read(own_mail(partition, tag) + i) * n_words;
         const uint4 v = __ldg(row + word);
         const uint32_t start = __ldg((const uint32_t *)row);
-        const uint64_t stride = (uint64_t)gridDim.x * partition.post;
-        const uint32_t slice = word * VLY_CUDA_INDEX_PARTS;
         const uint32_t place = blockIdx.x * partition.post + i;
-        uint32_t *to = parts_of(partition, tag, slice) + place;
         if (word == 0)
             rows_of(partition, tag)[place] = start;
-        uint32_t at = v.x - start;
-        const uint32_t lengths[3] = {v.y, v.z, v.w};
-#pragma unroll
-        for (uint32_t p = 0; p < VLY_CUDA_INDEX_PARTS; p++) {
-            const uint32_t length = lengths[p / 4] >> p % 4 * 8 & 0xffu;
-            if (slice + p < partition.n_slices)
-                to[p * stride] = at << 8 | length;
-            at += length;
-        }
+        write_parts(parts_of(partition, tag, 0) + place,
+                    (uint64_t)gridDim.x * partition.post, partition.n_slices,
+                    word, v, v.x - start);
     }
 }
 
 /* ---- in a span -------------------------------------------------------------
- * A device knows the parts of its own slices only, so they are posted after the
- * gate, by the blocks of every device for all spikes, in the order in which
- * they are counted there: then no reader looks for the block of a spike. */
+ * A device has the index of its own slices only. So its blocks post after the
+ * gate, for the spikes of all blocks of all devices, in the order of the gate's
+ * counts: a reader need not look for the block of a spike. */
 
-/* Of how many spikes parts are posted. */
+/* How many spikes of a burst have their parts posted. */
 static __device__ __forceinline__ uint32_t
 posted_of(const vly_cuda_partition &partition, uint32_t total)
 {
@@ -88,7 +98,7 @@ static __device__ void post_span(const vly_cuda_partition &partition,
             uint32_t id = i < n ? span_mail_read(partition, block, tag,
                                                  at.block, at.number)
                                 : SPAN_LOST;
-            id = id == SPAN_LOST ? 0 : id; /* then no block reads it */
+            id = id == SPAN_LOST ? 0 : id; /* lost: nothing is delivered */
             row = (uint64_t)id * n_words;
             start = __ldg((const uint32_t *)((const uint4 *)group.index + row));
             known = true;
@@ -99,18 +109,10 @@ static __device__ void post_span(const vly_cuda_partition &partition,
                 span_rows_of(partition)[i] =
                     (WIDE ? high_of(group, row) : 0) + start;
             uint32_t at = v.x - start;
-            if (WIDE) /* of which the index has so many bits */
+            if (WIDE) /* the index has so many bits of both */
                 at &= (uint32_t)((1ull << VLY_CUDA_INDEX_BITS) - 1);
-            uint32_t *to = partition.parts + i;
-            const uint32_t lengths[3] = {v.y, v.z, v.w};
-#pragma unroll
-            for (uint32_t p = 0; p < VLY_CUDA_INDEX_PARTS; p++) {
-                const uint32_t slice = q * VLY_CUDA_INDEX_PARTS + p;
-                const uint32_t length = lengths[p / 4] >> p % 4 * 8 & 0xffu;
-                if (slice < partition.own_slices)
-                    to[(uint64_t)slice * partition.post] = at << 8 | length;
-                at += length;
-            }
+            write_parts(partition.parts + i, partition.post,
+                        partition.own_slices, q, v, at);
         }
         q++;
         if (q == n_words) {

@@ -37,7 +37,8 @@ send_count(const vly_cuda_partition &partition, uint32_t tag, uint32_t n,
                  : "memory");
 }
 
-/* As gate_read, but gives up after the limit. WHOLE: the word is the number. */
+/* As gate_read, but gives up after the limit. WHOLE: the word is the number
+ * alone, without a count. */
 template <bool WHOLE = false>
 static __device__ __forceinline__ uint32_t span_read(
     const vly_cuda_partition &partition, const uint32_t *word, uint32_t number)
@@ -97,9 +98,10 @@ pass_span_gate(const vly_cuda_partition &partition,
     return total;
 }
 
-/* All blocks of the device have posted their share of the parts; shared->lost
- * is not 0 if one was waited for too long. The words of this gate come after
- * those of the counts, and have the whole number: not every burst posts. */
+/* Waits until all blocks of the device have posted; shared->lost is not 0 if
+ * one was waited for too long. The words of this gate lie behind those of the
+ * counts. They have all bits of the number, since not every burst posts and an
+ * old word may lie there. */
 static __device__ __forceinline__ void
 pass_posts(const vly_cuda_partition &partition, const partition_block &block,
            uint32_t tag)

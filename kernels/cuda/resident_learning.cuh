@@ -160,8 +160,8 @@ static __device__ void learner_flush(const resident_learner &learner,
 
 /* What arrives in `burst`, whose accumulators are those of `slot`. late: by
  * all threads, not while mail is in flight; list: the first n_list spikes of
- * the burst before. CALLS: by a call of a function,
- * which costs little once a launch. */
+ * the burst before. CALLS: by a call of a function, which costs little once a
+ * launch. */
 template <int RULE, bool CALLS = RULE == ANY_RULE>
 static __device__ __forceinline__ void
 learner_deliver(const vly_cuda_view &view, const vly_cuda_learners &learners,

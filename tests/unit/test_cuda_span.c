@@ -115,8 +115,15 @@ static void test_posted(void **state)
     (void)state;
     pair_open();
     for (uint32_t i = 0; i < sizeof options / sizeof *options; i++) {
+        vly_net_info info = {.struct_size = sizeof info};
+        vly_error error = {.struct_size = sizeof error};
         test_net net;
         one_delay_net(&net, 1);
+        vly_backend_net *made = pair_create(pair_cuda, &net, options[i], NULL);
+        assert_ok(pair_cuda->net_info(made, &info, &error), error);
+        assert_non_null(strstr(info.plan, "spikes posted"));
+        assert_null(strstr(info.plan, "parts of 0 spikes posted"));
+        pair_cuda->net_destroy(made);
         compare(&net, options[i]);
         test_net_deinit(&net);
     }
@@ -139,6 +146,8 @@ static void test_many_places(void **state)
     test_net_finish(&net);
     compare(&net, "span=2,cluster=2,narrow=1,blocks=4");
     compare(&net, "span=2,cluster=5,narrow=1,blocks=10");
+    /* and of the index several words a row, as far as there are blocks */
+    compare(&net, "span=2,cluster=1,unit=1,post=200000");
     test_net_deinit(&net);
 }
 
