@@ -18,7 +18,7 @@
 #define MIN_NEURONS 128u /* per block: fewer are not worth an exchange */
 #define SHARE_FIRED 0.01 /* assumed share of neurons that fire in a burst */
 /* Instructions of an update: estimates of which only the ratio matters. */
-#define TURN_COST 150u
+#define TURN_COST 300u
 #define NEURON_COST 100u
 /* Bytes per nanosecond from the second-level cache to all multiprocessors, and
  * from the shared memory of a neighbour to one: assumed, not measured. With

@@ -43,7 +43,8 @@ read_program_row(const vly_cuda_partition &partition, const tile_work &work,
 template <int MODEL, int KIND>
 static __device__ __forceinline__ void
 read_tile(const vly_cuda_partition &partition, const partition_block &block,
-          uint32_t base, uint32_t q, bool any_input, tile_work *work)
+          uint64_t burst, uint32_t base, uint32_t q, bool any_input,
+          tile_work *work)
 {
     const uint32_t lane = threadIdx.x % 32;
     const uint32_t number = own_tile(partition, block, q);
@@ -60,7 +61,7 @@ read_tile(const vly_cuda_partition &partition, const partition_block &block,
         read_program_row<3>(partition, *work, program);
     }
 #endif
-    work->kept = partition.draws + number * partition.tile + lane;
+    work->kept = draws_of(partition, burst, number) + lane;
     const uint32_t n = fields_of<MODEL>(area->model);
 #pragma unroll
     for (uint32_t i = 0; i < VLY_CUDA_MAX_FIELDS; i++) {
@@ -265,24 +266,27 @@ post_mail(const vly_cuda_view &view, const vly_cuda_partition &partition,
     const uint64_t mixed = vly_digest_mix(burst);
     uint32_t *mail = own_mail(partition, tag);
     uint64_t digest = 0;
+    uint32_t place = before;
 #pragma unroll
-    for (uint32_t j = 0; j < VLY_CUDA_TILE_ROWS; j++) {
-        if ((fired >> j & 1) != 0) {
-            const uint32_t place =
-                before + (uint32_t)__popc(votes[j] & ((1u << lane) - 1));
-            if constexpr (SPAN)
-                post_span(
-                    partition,
-                    span_mail_at(partition, tag, span_block_number(partition)) +
-                        place,
-                    span_number(partition, tag), id + 32 * j);
-            else
-                mail[place] = id + 32 * j;
-            digest += vly_digest_pair(mixed, id + 32 * j, 1u << view.feagi_q);
-            if (COUNTS)
-                *n_events += view.out_degree[id + 32 * j];
-        }
-        before += (uint32_t)__popc(votes[j]);
+    for (uint32_t j = 0; j < VLY_CUDA_TILE_ROWS; j++)
+        place += (uint32_t)__popc(votes[j] & ((1u << lane) - 1));
+        /* most lanes that have a spike have one: all of them at a time, not row
+         * by row */
+#pragma unroll 1
+    for (uint32_t rest = fired; rest != 0; rest &= rest - 1) {
+        const uint32_t neuron = id + 32 * (uint32_t)(__ffs((int)rest) - 1);
+        if constexpr (SPAN)
+            post_span(
+                partition,
+                span_mail_at(partition, tag, span_block_number(partition)) +
+                    place,
+                span_number(partition, tag), neuron);
+        else
+            mail[place] = neuron;
+        place++;
+        digest += vly_digest_pair(mixed, neuron, 1u << view.feagi_q);
+        if (COUNTS)
+            *n_events += view.out_degree[neuron];
     }
     return digest;
 }
@@ -292,7 +296,7 @@ post_mail(const vly_cuda_view &view, const vly_cuda_partition &partition,
 template <int MODEL>
 static __device__ __forceinline__ void
 ask_tile(const vly_cuda_partition &partition, const partition_block &block,
-         uint32_t q)
+         uint64_t burst, uint32_t q)
 {
     const uint32_t field = threadIdx.x % 32 / VLY_CUDA_TILE_ROWS;
     const uint32_t j = threadIdx.x % VLY_CUDA_TILE_ROWS;
@@ -309,7 +313,7 @@ ask_tile(const vly_cuda_partition &partition, const partition_block &block,
     if (32 * j >= v.z || field > n)
         return;
     const uint32_t *at = field < n ? partition.state + v.y + field * area->n
-                                   : partition.draws + number * partition.tile;
+                                   : draws_of(partition, burst, number);
     asm volatile("prefetch.global.L2 [%0];" ::"l"(at + 32 * j));
 }
 
@@ -325,12 +329,15 @@ update_tiles(const vly_cuda_view &view, const vly_cuda_partition &partition,
     const uint32_t lane = threadIdx.x % 32;
     uint64_t digest = 0;
     uint64_t n_events = 0;
+    const uint32_t fresh =
+        !DRAWS_AHEAD<KIND, SPAN> && (tag == 1 || (burst & 3) == 0);
     for (uint32_t q = threadIdx.x / 32; q < block.n_own; q += WARPS) {
         tile_work work;
-        read_tile<MODEL, KIND>(partition, block, base, q, any_input, &work);
-        ask_tile<MODEL>(partition, block, q + WARPS);
+        read_tile<MODEL, KIND>(partition, block, burst, base, q, any_input,
+                               &work);
+        ask_tile<MODEL>(partition, block, burst, q + WARPS);
         const uint32_t fired = update_tile<MODEL, KIND>(view, partition, block,
-                                                        burst, tag == 1, work);
+                                                        burst, fresh, work);
         digest +=
             post_mail<COUNTS, SPAN>(view, partition, block, tag, burst, fired,
                                     work.tile.id + lane, &n_events);

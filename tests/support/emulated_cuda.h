@@ -70,6 +70,11 @@ static inline int __popc(uint32_t x)
     return __builtin_popcount(x);
 }
 
+static inline int __ffs(int x)
+{
+    return __builtin_ffs(x);
+}
+
 static inline uint32_t __fns(uint32_t mask, uint32_t base, int number)
 {
     for (uint32_t i = base; i < 32; i++)

@@ -164,8 +164,10 @@ static inline emulated_words<T> emulated_share(const T &value)
     return {(const T *)words};
 }
 
-static inline void __syncwarp()
+static inline void __syncwarp(uint32_t mask = 0xffffffff)
 {
+    if (mask != 0xffffffff)
+        emulated_fail("a barrier of some lanes of a warp");
     emulated_meet(&emulated_self->warp->meeting,
                   emulated_self->warp->n_threads);
 }
