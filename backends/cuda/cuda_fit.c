@@ -18,7 +18,11 @@
 #define MIN_NEURONS 128u /* per block: fewer are not worth an exchange */
 #define SHARE_FIRED 0.01 /* assumed share of neurons that fire in a burst */
 /* Instructions of an update: estimates of which only the ratio matters. */
-#define TURN_COST 300u
+#define TURN_COST 150u
+/* Of a span: with it 1 M neurons on two H200 have two turns of four neurons
+ * and not three of two, and take 24.8 and 25.0 us a burst instead of 25.1
+ * to 25.4 (bench/results/cuda.csv). */
+#define SPAN_TURN_COST 300u
 #define NEURON_COST 100u
 /* Bytes per nanosecond from the second-level cache to all multiprocessors, and
  * from the shared memory of a neighbour to one: assumed, not measured. With
@@ -108,18 +112,18 @@ static uint32_t divide_up(uint32_t n, uint32_t by)
 }
 
 /* Chooses the size of tiles that minimizes the time of the warps of a block: a
- * turn costs TURN_COST, plus NEURON_COST for each neuron of a lane. */
+ * turn costs that much, plus NEURON_COST for each neuron of a lane. */
 static void choose_tile(const vly_cuda_shard *shard, uint32_t n_slices,
                         vly_cuda_partition *made)
 {
     uint32_t best = UINT32_MAX;
+    uint32_t turn = shard->net->n_shards > 1 ? SPAN_TURN_COST : TURN_COST;
     uint32_t warps = VLY_CUDA_THREADS / 32;
     uint32_t step = made->narrow ? 2 : 1; /* a word has two rows */
     for (uint32_t rows = step; rows <= VLY_CUDA_TILE_ROWS; rows += step) {
         uint32_t n = count_tiles(shard->store.fixed, 32 * rows);
         uint32_t own = divide_up(divide_up(n, n_slices), made->cluster);
-        uint32_t cost =
-            divide_up(own, warps) * (TURN_COST + NEURON_COST * rows);
+        uint32_t cost = divide_up(own, warps) * (turn + NEURON_COST * rows);
         if (cost < best) {
             best = cost;
             made->tile = 32 * rows;

@@ -198,14 +198,14 @@ static vly_status create_exchange(vly_cuda_shard *shard, vly_error *error)
     if (shard->partition_groups[0].index_words == 0 ||
         shard->partition_groups[0].base_delay != 1)
         p->post = 0;
+    bool is_span = shard->net->n_shards > 1;
     vly_status status = vly_cuda_device_alloc(
         shard, p->ring > 1 ? (uint64_t)p->own_slices * p->ring * p->slice : 1,
         sizeof *p->at_rest, &p->at_rest, error);
     if (status == VLY_OK)
-        status =
-            vly_cuda_device_alloc(shard, UINT64_C(2) * p->n_tiles * p->tile,
-                                  sizeof *p->draws, &p->draws, error);
-    bool is_span = shard->net->n_shards > 1;
+        status = vly_cuda_device_alloc(
+            shard, (is_span ? UINT64_C(2) : 1) * p->n_tiles * p->tile,
+            sizeof *p->draws, &p->draws, error);
     uint64_t n_posted = is_span ? p->post : 2 * n_blocks * p->post;
     uint64_t n_parts = n_posted * (is_span ? p->own_slices : p->n_slices);
     uint64_t n_rows = is_span ? 2 * n_posted : n_posted; /* of 64 bits */

@@ -45,32 +45,64 @@ static __device__ void load_area(const vly_cuda_view &view, uint32_t index,
         to->near[i] = i < s->n_thresholds ? s->thresholds[i] : 0;
 }
 
+/* 1 in the byte of each draw that a threshold counts. */
+static __device__ __forceinline__ uint32_t count_one(uint32_t threshold,
+                                                     const vly_philox_words &w)
+{
+    return (threshold <= w.w0 ? 1u : 0u) + (threshold <= w.w1 ? 1u << 8 : 0u) +
+           (threshold <= w.w2 ? 1u << 16 : 0u) +
+           (threshold <= w.w3 ? 1u << 24 : 0u);
+}
+
+static __device__ __forceinline__ uint32_t
+count_many(const uint32_t *thresholds, uint32_t n, const vly_philox_words &w)
+{
+    return count_thresholds(thresholds, n, w.w0) |
+           count_thresholds(thresholds, n, w.w1) << 8 |
+           count_thresholds(thresholds, n, w.w2) << 16 |
+           count_thresholds(thresholds, n, w.w3) << 24;
+}
+
 /* Counts of thresholds of an area's first stimulus in four bursts, 8 bits
- * each, of an area that is packed: one Philox block holds the draws of four. */
-static __device__ __noinline__ uint32_t draw_four(const partition_area *area,
+ * each: one Philox block holds the draws of four, so three updates of four
+ * read a word instead of drawing. */
+static __device__ __noinline__ uint32_t draw_four(const vly_cuda_stimulus *s,
                                                   uint32_t key_low,
                                                   uint32_t key_high,
                                                   uint64_t burst, uint32_t id)
 {
     const vly_philox_words w =
         vly_philox_draw(key_low, key_high, (uint32_t)(burst >> 2),
-                        (uint32_t)(burst >> 34), id, area->stream);
-    const uint32_t n = area->n_thresholds;
+                        (uint32_t)(burst >> 34), id, s->stream);
+    const uint32_t n = s->n_thresholds;
+    const uint32_t *thresholds = s->thresholds;
     uint32_t counts = 0;
     if (n <= 16) { /* all four in one pass */
-        for (uint32_t i = 0; i < n; i++) {
-            const uint32_t t = n <= NEAR_THRESHOLDS
-                                   ? area->near[i]
-                                   : __ldg(area->thresholds + i);
-            counts += (t <= w.w0 ? 1u : 0u) + (t <= w.w1 ? 1u << 8 : 0u) +
-                      (t <= w.w2 ? 1u << 16 : 0u) + (t <= w.w3 ? 1u << 24 : 0u);
-        }
+        for (uint32_t i = 0; i < n; i++)
+            counts += count_one(__ldg(thresholds + i), w);
         return counts;
     }
-    return count_thresholds(area->thresholds, n, w.w0) |
-           count_thresholds(area->thresholds, n, w.w1) << 8 |
-           count_thresholds(area->thresholds, n, w.w2) << 16 |
-           count_thresholds(area->thresholds, n, w.w3) << 24;
+    return count_many(thresholds, n, w);
+}
+
+/* The same from the area's copy of its stimulus in shared memory. */
+static __device__ __noinline__ uint32_t draw_near(const partition_area *area,
+                                                  uint32_t key_low,
+                                                  uint32_t key_high,
+                                                  uint64_t burst, uint32_t id)
+{
+    const uint32_t n = area->n_thresholds;
+    const vly_philox_words w =
+        vly_philox_draw(key_low, key_high, (uint32_t)(burst >> 2),
+                        (uint32_t)(burst >> 34), id, area->stream);
+    if (n > 16)
+        return count_many(area->thresholds, n, w);
+    uint32_t counts = 0;
+    for (uint32_t i = 0; i < n; i++)
+        counts += count_one(n <= NEAR_THRESHOLDS ? area->near[i]
+                                                 : __ldg(area->thresholds + i),
+                            w);
+    return counts;
 }
 
 template <int MODEL>
@@ -100,8 +132,9 @@ static __host__ __device__ constexpr uint32_t make_counters()
     return 0;
 }
 
-/* The input of a neuron from the stimuli of its area. fresh: its counts of
- * these four bursts have to be drawn, and are kept. */
+/* The input of a neuron from the stimuli of its area. DRAWN: the counts of
+ * these four bursts have been drawn. */
+template <bool DRAWN = false>
 static __device__ __forceinline__ uint32_t
 draw_lane(const vly_cuda_view &view, const partition_area *area, uint32_t index,
           uint64_t burst, uint32_t fresh, uint32_t id, uint32_t counts,
@@ -112,8 +145,9 @@ draw_lane(const vly_cuda_view &view, const partition_area *area, uint32_t index,
         return 0;
     const uint32_t packed = area->packed;
     if (packed != 0) {
-        if (fresh != 0) {
-            counts = draw_four(area, view.key_low, view.key_high, burst, id);
+        if (!DRAWN && (fresh != 0 || (burst & 3) == 0)) {
+            counts = draw_four(view.stimuli + view.areas[index].stimulus_first,
+                               view.key_low, view.key_high, burst, id);
             *kept = counts;
         }
         const uint32_t k = counts >> (8 * ((uint32_t)burst & 3)) & 0xffu;

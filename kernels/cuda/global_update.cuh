@@ -316,8 +316,7 @@ static __device__ __forceinline__ uint32_t update_row(
     if (rows.sum[j] != 0)
         b.input[i] = 0;
     const uint32_t sum =
-        rows.sum[j] + draw_lane(view, &area, b.index, burst,
-                                fresh || (burst & 3) == 0, b.id + i,
+        rows.sum[j] + draw_lane(view, &area, b.index, burst, fresh, b.id + i,
                                 rows.counts[j], view.draws + b.id + i);
 #pragma unroll
     for (uint32_t f = 0; f < VLY_CUDA_MAX_FIELDS; f++)
@@ -363,9 +362,9 @@ update_program_row(const vly_cuda_view &view, block_shared *shared,
         if (rows.sum[J] != 0)
             b.input[i] = 0;
         const uint32_t sum =
-            rows.sum[J] + draw_lane(view, &area, b.index, burst,
-                                    fresh || (burst & 3) == 0, b.id + i,
-                                    rows.counts[J], view.draws + b.id + i);
+            rows.sum[J] + draw_lane(view, &area, b.index, burst, fresh,
+                                    b.id + i, rows.counts[J],
+                                    view.draws + b.id + i);
         const program_coefs coefs = {shared->program.coefs, shared->coefs,
                                      shared->vary};
         fired = program_spliced<J>(view, shared->program.number, b.state + i,

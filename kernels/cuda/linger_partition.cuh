@@ -92,7 +92,6 @@ run_burst(const vly_cuda_view &view, const vly_cuda_partition &partition,
     add_inputs<KIND>(view, partition, linger, waiting, block, at->k - first,
                      tag, base);
     log_own(view, partition, block, at);
-    draw_ahead<KIND>(view, partition, block, burst);
     meet_delivered<KIND>(partition, block, at->k, base);
     if (threadIdx.x == 0)
         end_phase(block.shared, 0);
@@ -187,7 +186,6 @@ static __global__ void __launch_bounds__(THREADS, 1)
     const partition_block block = make_block(view, partition, &shared, dynamic);
     start_linger(launch, &waiting);
     block_load<MODEL>(view, launch, partition, block);
-    draw_first<KIND>(view, partition, block, launch.burst);
     if (threadIdx.x < 32)
         sum_counts(view, block);
     __syncthreads();

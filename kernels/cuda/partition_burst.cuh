@@ -67,81 +67,6 @@ make_block(const vly_cuda_view &view, const vly_cuda_partition &partition,
     return block;
 }
 
-/* Draws for row r of the block's neurons, of 32, in the four bursts that
- * `burst` is one of. */
-static __device__ __forceinline__ void
-draw_row(const vly_cuda_view &view, const vly_cuda_partition &partition,
-         const partition_block &block, uint64_t burst, uint32_t r)
-{
-    const uint32_t rows = partition.tile / 32;
-    const uint32_t number = own_tile(partition, block, r / rows);
-    const uint4 tile = __ldg((const uint4 *)partition.tiles + number);
-    const uint32_t i = r % rows * 32 + threadIdx.x % 32;
-    const partition_area *area = block.areas + tile.x;
-    if (area->packed != 0 && i < tile.z)
-        draws_of(partition, burst, number)[i] =
-            draw_four(area, view.key_low, view.key_high, burst, tile.w + i);
-}
-
-/* Rows that are drawn in one burst of four, not a quarter in each: they do not
- * take longer. */
-#define FEW_ROWS (2 * WARPS)
-
-/* A quarter of the block's rows for the next four bursts, of which a Philox
- * block holds the draws: by the warps that have delivered, while others still
- * do. */
-template <int KIND, bool SPAN = false>
-static __device__ __forceinline__ void
-draw_ahead(const vly_cuda_view &view, const vly_cuda_partition &partition,
-           const partition_block &block, uint64_t burst)
-{
-    if constexpr (!DRAWS_AHEAD<KIND, SPAN>)
-        return;
-    const uint32_t n = block.shared->n_drawn;
-    const uint32_t share = (uint32_t)burst & 3;
-    uint32_t first = n * share / 4;
-    uint32_t end = n * (share + 1) / 4;
-    if (n <= FEW_ROWS) {
-        first = 0;
-        end = share == 3 ? n : 0;
-    }
-    if (first >= end)
-        return;
-    for (;;) {
-        uint32_t r = first;
-        if (threadIdx.x % 32 == 0)
-            r += atomicAdd(&block.shared->drawn, 1u);
-        r = __shfl_sync(0xffffffffu, r, 0);
-        if (r >= end)
-            break;
-        draw_row(view, partition, block, burst + 4, r);
-    }
-}
-
-/* For the first burst of a launch, and what bursts before it would have drawn.
- * After block_load. */
-template <int KIND, bool SPAN = false>
-static __device__ __forceinline__ void
-draw_first(const vly_cuda_view &view, const vly_cuda_partition &partition,
-           const partition_block &block, uint64_t burst)
-{
-    if constexpr (!DRAWS_AHEAD<KIND, SPAN>)
-        return;
-    const uint32_t n = block.n_own * (partition.tile / 32);
-    if (threadIdx.x == 0) {
-        uint32_t any = 0;
-        for (uint32_t i = 0; i < view.n_areas; i++)
-            any |= block.areas[i].packed;
-        block.shared->drawn = 0;
-        block.shared->n_drawn = any != 0 ? n : 0;
-    }
-    for (uint32_t r = threadIdx.x / 32; r < n; r += WARPS) {
-        draw_row(view, partition, block, burst, r);
-        if (r < n * (burst & 3) / 4)
-            draw_row(view, partition, block, burst + 4, r);
-    }
-}
-
 template <int MODEL>
 static __device__ void
 block_load(const vly_cuda_view &view, const vly_cuda_launch &launch,
@@ -407,7 +332,7 @@ send_spikes(const vly_cuda_view &view, const vly_cuda_partition &partition,
     __syncthreads(); /* mail, its count and the digest are complete */
     if (threadIdx.x < VLY_CUDA_PARTITION_GROUPS)
         shared->turns[threadIdx.x] = 0;
-    if (threadIdx.x == 0)
+    if (SPAN && threadIdx.x == 0)
         shared->drawn = 0;
     if (!SPAN && partition.post != 0) {
         post_parts(partition, block, tag);

@@ -108,7 +108,8 @@ typedef struct vly_cuda_partition {
     const uint32_t *area_low;
     uint32_t *state;   /* of the net, as in a snapshot */
     uint32_t *at_rest; /* [own_slices][ring][slice] input in flight */
-    uint32_t *draws;   /* [2][n_tiles * tile] of four bursts, packed */
+    uint32_t *draws;   /* [n_tiles * tile] of four bursts, packed; in a span [2]
+                          of that */
     uint32_t *gate;    /* [2][n_blocks] tag and spikes of each block; in a span
                           [n_blocks] more: of the parts posted */
     uint32_t *mail;  /* [2][n_blocks][mail_room] their ids; unused in a span */

@@ -22,7 +22,6 @@ static __global__ void __launch_bounds__(THREADS, 1)
     extern __shared__ __align__(16) uint32_t dynamic[];
     const partition_block block = make_block(view, partition, &shared, dynamic);
     block_load<MODEL>(view, launch, partition, block);
-    draw_first<KIND>(view, partition, block, launch.burst);
     if (threadIdx.x < 32)
         sum_counts(view, block);
     __syncthreads();
@@ -38,7 +37,6 @@ static __global__ void __launch_bounds__(THREADS, 1)
         if (k > 0)
             write_own<true>(view, partition, block, k, shared.head - total,
                             own);
-        draw_ahead<KIND>(view, partition, block, launch.burst + k);
         meet_delivered<KIND>(partition, block, k, base);
         if (threadIdx.x == 0)
             end_phase(&shared, 0);

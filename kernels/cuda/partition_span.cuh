@@ -13,6 +13,7 @@
 #ifndef VOLLEY_CUDA_PARTITION_SPAN_CUH
 #define VOLLEY_CUDA_PARTITION_SPAN_CUH
 
+#include "area_update.cuh"
 #include "partition_deliver.cuh"
 
 /* By a thread for each device, after a barrier of the block. The word of a
@@ -152,6 +153,77 @@ write_all(const vly_cuda_view &view, const vly_cuda_partition &partition,
     n_events = warp_sum(n_events);
     if (threadIdx.x % 32 == 0 && n_events != 0)
         atomicAdd(&block.shared->n_events, (unsigned long long)n_events);
+}
+
+/* Draws for row r of the block's neurons, of 32, in the four bursts that
+ * `burst` is one of. */
+static __device__ __forceinline__ void
+draw_row(const vly_cuda_view &view, const vly_cuda_partition &partition,
+         const partition_block &block, uint64_t burst, uint32_t r)
+{
+    const uint32_t rows = partition.tile / 32;
+    const uint32_t number = own_tile(partition, block, r / rows);
+    const uint4 tile = __ldg((const uint4 *)partition.tiles + number);
+    const uint32_t i = r % rows * 32 + threadIdx.x % 32;
+    const partition_area *area = block.areas + tile.x;
+    if (area->packed != 0 && i < tile.z)
+        draws_of<true>(partition, burst, number)[i] =
+            draw_near(area, view.key_low, view.key_high, burst, tile.w + i);
+}
+
+/* Up to so many rows are drawn in one burst of four, not a quarter in each:
+ * that takes no longer. Fewer for tests. */
+#ifndef VLY_CUDA_FEW_ROWS
+#define VLY_CUDA_FEW_ROWS (2 * WARPS)
+#endif
+
+/* A quarter of the block's rows for the next four bursts, of which a Philox
+ * block holds the draws: by the warps that have delivered, while others still
+ * do. */
+static __device__ __forceinline__ void
+draw_ahead(const vly_cuda_view &view, const vly_cuda_partition &partition,
+           const partition_block &block, uint64_t burst)
+{
+    const uint32_t n = block.shared->n_drawn;
+    const uint32_t share = (uint32_t)burst & 3;
+    uint32_t first = n * share / 4;
+    uint32_t end = n * (share + 1) / 4;
+    if (n <= VLY_CUDA_FEW_ROWS) {
+        first = 0;
+        end = share == 3 ? n : 0;
+    }
+    if (first >= end)
+        return;
+    for (;;) {
+        uint32_t r = first;
+        if (threadIdx.x % 32 == 0)
+            r += atomicAdd(&block.shared->drawn, 1u);
+        r = __shfl_sync(0xffffffffu, r, 0);
+        if (r >= end)
+            break;
+        draw_row(view, partition, block, burst + 4, r);
+    }
+}
+
+/* For the first burst of a launch, and what bursts before it would have drawn.
+ * After block_load. */
+static __device__ __forceinline__ void
+draw_first(const vly_cuda_view &view, const vly_cuda_partition &partition,
+           const partition_block &block, uint64_t burst)
+{
+    const uint32_t n = block.n_own * (partition.tile / 32);
+    if (threadIdx.x == 0) {
+        uint32_t any = 0;
+        for (uint32_t i = 0; i < view.n_areas; i++)
+            any |= block.areas[i].packed;
+        block.shared->drawn = 0;
+        block.shared->n_drawn = any != 0 ? n : 0;
+    }
+    for (uint32_t r = threadIdx.x / 32; r < n; r += WARPS) {
+        draw_row(view, partition, block, burst, r);
+        if (r < n * (burst & 3) / 4)
+            draw_row(view, partition, block, burst + 4, r);
+    }
 }
 
 #endif

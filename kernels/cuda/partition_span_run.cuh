@@ -25,7 +25,7 @@ static __global__ void __launch_bounds__(THREADS, 1)
     extern __shared__ __align__(16) uint32_t dynamic[];
     const partition_block block = make_block(view, partition, &shared, dynamic);
     block_load<MODEL>(view, launch, partition, block);
-    draw_first<KIND, true>(view, partition, block, launch.burst);
+    draw_first(view, partition, block, launch.burst);
     if (threadIdx.x < 32)
         sum_counts(view, block);
     __syncthreads();
@@ -48,7 +48,7 @@ static __global__ void __launch_bounds__(THREADS, 1)
                                         posted);
         if (k > 0)
             write_all(view, partition, block, k, shared.head - total);
-        draw_ahead<KIND, true>(view, partition, block, launch.burst + k);
+        draw_ahead(view, partition, block, launch.burst + k);
         meet_delivered<KIND, true>(partition, block, k, base);
         if (threadIdx.x == 0)
             end_phase(&shared, 0);

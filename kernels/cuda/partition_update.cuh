@@ -40,7 +40,7 @@ read_program_row(const vly_cuda_partition &partition, const tile_work &work,
 /* All reads of a tile: a lane has the reads of all its neurons in flight, with
  * one base address. Values that are not read are set to 0: otherwise words of
  * the previous tile would be kept in registers. */
-template <int MODEL, int KIND>
+template <int MODEL, int KIND, bool SPAN>
 static __device__ __forceinline__ void
 read_tile(const vly_cuda_partition &partition, const partition_block &block,
           uint64_t burst, uint32_t base, uint32_t q, bool any_input,
@@ -61,7 +61,7 @@ read_tile(const vly_cuda_partition &partition, const partition_block &block,
         read_program_row<3>(partition, *work, program);
     }
 #endif
-    work->kept = draws_of(partition, burst, number) + lane;
+    work->kept = draws_of<SPAN>(partition, burst, number) + lane;
     const uint32_t n = fields_of<MODEL>(area->model);
 #pragma unroll
     for (uint32_t i = 0; i < VLY_CUDA_MAX_FIELDS; i++) {
@@ -117,7 +117,7 @@ static __device__ __forceinline__ uint32_t arrived(const tile_work &work,
 #if VLY_CUDA_SPLICED
 
 /* A bit if neuron J of the lane fired. */
-template <int KIND, int J>
+template <int KIND, bool SPAN, int J>
 static __device__ __forceinline__ uint32_t update_program_row(
     const vly_cuda_view &view, const vly_cuda_partition &partition,
     const partition_block &block, uint64_t burst, uint32_t fresh,
@@ -128,9 +128,9 @@ static __device__ __forceinline__ uint32_t update_program_row(
     if (i >= work.tile.n)
         return 0;
     const uint32_t sum =
-        arrived<KIND>(work, J) + draw_lane(view, work.area, work.tile.area,
-                                           burst, fresh, id, work.draws[J],
-                                           work.kept + 32 * J);
+        arrived<KIND>(work, J) +
+        draw_lane<SPAN>(view, work.area, work.tile.area, burst, fresh, id,
+                        work.draws[J], work.kept + 32 * J);
     return program_spliced<J>(
                view, program.number, partition.state + work.tile.state + i,
                work.area->n,
@@ -141,27 +141,27 @@ static __device__ __forceinline__ uint32_t update_program_row(
 }
 
 /* All of them, one for each neuron of the lane. */
-template <int KIND>
+template <int KIND, bool SPAN>
 static __device__ __forceinline__ uint32_t update_program_tile(
     const vly_cuda_view &view, const vly_cuda_partition &partition,
     const partition_block &block, uint64_t burst, uint32_t fresh,
     const tile_work &work, const vly_cuda_block_program &program)
 {
     static_assert(VLY_CUDA_TILE_ROWS == VLY_CUDA_QUAD_ROWS, "rows one by one");
-    return update_program_row<KIND, 0>(view, partition, block, burst, fresh,
-                                       work, program) |
-           update_program_row<KIND, 1>(view, partition, block, burst, fresh,
-                                       work, program) |
-           update_program_row<KIND, 2>(view, partition, block, burst, fresh,
-                                       work, program) |
-           update_program_row<KIND, 3>(view, partition, block, burst, fresh,
-                                       work, program);
+    return update_program_row<KIND, SPAN, 0>(view, partition, block, burst,
+                                             fresh, work, program) |
+           update_program_row<KIND, SPAN, 1>(view, partition, block, burst,
+                                             fresh, work, program) |
+           update_program_row<KIND, SPAN, 2>(view, partition, block, burst,
+                                             fresh, work, program) |
+           update_program_row<KIND, SPAN, 3>(view, partition, block, burst,
+                                             fresh, work, program);
 }
 
 #endif
 
 /* 1 if neuron j of the lane fired */
-template <int MODEL, int KIND>
+template <int MODEL, int KIND, bool SPAN>
 static __device__ __forceinline__ uint32_t
 update_neuron(const vly_cuda_view &view, const vly_cuda_partition &partition,
               uint64_t burst, uint32_t fresh, const tile_work &work,
@@ -169,9 +169,10 @@ update_neuron(const vly_cuda_view &view, const vly_cuda_partition &partition,
 {
     const uint32_t id = work.tile.id + 32 * j + threadIdx.x % 32;
     const partition_area *area = work.area;
-    const uint32_t sum = arrived<KIND>(work, j) +
-                         draw_lane(view, area, work.tile.area, burst, fresh, id,
-                                   work.draws[j], work.kept + 32 * j);
+    const uint32_t sum =
+        arrived<KIND>(work, j) +
+        draw_lane<SPAN>(view, area, work.tile.area, burst, fresh, id,
+                        work.draws[j], work.kept + 32 * j);
     vly_cuda_words words;
 #pragma unroll
     for (uint32_t i = 0; i < VLY_CUDA_MAX_FIELDS; i++)
@@ -199,7 +200,7 @@ update_neuron(const vly_cuda_view &view, const vly_cuda_partition &partition,
 }
 
 /* All neurons of a lane: a bit for each that fired. */
-template <int MODEL, int KIND>
+template <int MODEL, int KIND, bool SPAN>
 static __device__ __forceinline__ uint32_t
 update_tile(const vly_cuda_view &view, const vly_cuda_partition &partition,
             const partition_block &block, uint64_t burst, uint32_t fresh,
@@ -208,8 +209,8 @@ update_tile(const vly_cuda_view &view, const vly_cuda_partition &partition,
 #if VLY_CUDA_SPLICED
     const vly_cuda_block_program program = block.programs.list[work.tile.area];
     if (has_program<MODEL>(program))
-        return update_program_tile<KIND>(view, partition, block, burst, fresh,
-                                         work, program);
+        return update_program_tile<KIND, SPAN>(view, partition, block, burst,
+                                               fresh, work, program);
 #else
     (void)block;
 #endif
@@ -221,8 +222,8 @@ update_tile(const vly_cuda_view &view, const vly_cuda_partition &partition,
 #pragma unroll
     for (uint32_t j = 0; j < VLY_CUDA_TILE_ROWS; j++)
         if (32 * j + threadIdx.x % 32 < work.tile.n)
-            fired |= update_neuron<MODEL, KIND>(view, partition, burst, fresh,
-                                                work, coefs, j)
+            fired |= update_neuron<MODEL, KIND, SPAN>(view, partition, burst,
+                                                      fresh, work, coefs, j)
                      << j;
     return fired;
 }
@@ -266,34 +267,46 @@ post_mail(const vly_cuda_view &view, const vly_cuda_partition &partition,
     const uint64_t mixed = vly_digest_mix(burst);
     uint32_t *mail = own_mail(partition, tag);
     uint64_t digest = 0;
-    uint32_t place = before;
+    if constexpr (SPAN) {
+        /* Most lanes that have a spike have one: all of them at a time. */
+        uint32_t place = before;
 #pragma unroll
-    for (uint32_t j = 0; j < VLY_CUDA_TILE_ROWS; j++)
-        place += (uint32_t)__popc(votes[j] & ((1u << lane) - 1));
-        /* most lanes that have a spike have one: all of them at a time, not row
-         * by row */
+        for (uint32_t j = 0; j < VLY_CUDA_TILE_ROWS; j++)
+            place += (uint32_t)__popc(votes[j] & ((1u << lane) - 1));
 #pragma unroll 1
-    for (uint32_t rest = fired; rest != 0; rest &= rest - 1) {
-        const uint32_t neuron = id + 32 * (uint32_t)(__ffs((int)rest) - 1);
-        if constexpr (SPAN)
+        for (uint32_t rest = fired; rest != 0; rest &= rest - 1) {
+            const uint32_t neuron = id + 32 * (uint32_t)(__ffs((int)rest) - 1);
             post_span(
                 partition,
                 span_mail_at(partition, tag, span_block_number(partition)) +
                     place,
                 span_number(partition, tag), neuron);
-        else
-            mail[place] = neuron;
-        place++;
-        digest += vly_digest_pair(mixed, neuron, 1u << view.feagi_q);
-        if (COUNTS)
-            *n_events += view.out_degree[neuron];
+            place++;
+            digest += vly_digest_pair(mixed, neuron, 1u << view.feagi_q);
+            if (COUNTS)
+                *n_events += view.out_degree[neuron];
+        }
+        return digest;
+    }
+    /* On one device row by row, which is faster where few spike. */
+#pragma unroll
+    for (uint32_t j = 0; j < VLY_CUDA_TILE_ROWS; j++) {
+        if ((fired >> j & 1) != 0) {
+            const uint32_t place =
+                before + (uint32_t)__popc(votes[j] & ((1u << lane) - 1));
+            mail[place] = id + 32 * j;
+            digest += vly_digest_pair(mixed, id + 32 * j, 1u << view.feagi_q);
+            if (COUNTS)
+                *n_events += view.out_degree[id + 32 * j];
+        }
+        before += (uint32_t)__popc(votes[j]);
     }
     return digest;
 }
 
 /* Prefetches the data of the block's own tile q, a lane for each line of 128
  * bytes, while another tile is computed. */
-template <int MODEL>
+template <int MODEL, bool SPAN>
 static __device__ __forceinline__ void
 ask_tile(const vly_cuda_partition &partition, const partition_block &block,
          uint64_t burst, uint32_t q)
@@ -313,7 +326,7 @@ ask_tile(const vly_cuda_partition &partition, const partition_block &block,
     if (32 * j >= v.z || field > n)
         return;
     const uint32_t *at = field < n ? partition.state + v.y + field * area->n
-                                   : draws_of(partition, burst, number);
+                                   : draws_of<SPAN>(partition, burst, number);
     asm volatile("prefetch.global.L2 [%0];" ::"l"(at + 32 * j));
 }
 
@@ -329,15 +342,13 @@ update_tiles(const vly_cuda_view &view, const vly_cuda_partition &partition,
     const uint32_t lane = threadIdx.x % 32;
     uint64_t digest = 0;
     uint64_t n_events = 0;
-    const uint32_t fresh =
-        !DRAWS_AHEAD<KIND, SPAN> && (tag == 1 || (burst & 3) == 0);
     for (uint32_t q = threadIdx.x / 32; q < block.n_own; q += WARPS) {
         tile_work work;
-        read_tile<MODEL, KIND>(partition, block, burst, base, q, any_input,
-                               &work);
-        ask_tile<MODEL>(partition, block, burst, q + WARPS);
-        const uint32_t fired = update_tile<MODEL, KIND>(view, partition, block,
-                                                        burst, fresh, work);
+        read_tile<MODEL, KIND, SPAN>(partition, block, burst, base, q,
+                                     any_input, &work);
+        ask_tile<MODEL, SPAN>(partition, block, burst, q + WARPS);
+        const uint32_t fired = update_tile<MODEL, KIND, SPAN>(
+            view, partition, block, burst, tag == 1, work);
         digest +=
             post_mail<COUNTS, SPAN>(view, partition, block, tag, burst, fired,
                                     work.tile.id + lane, &n_events);
