@@ -19,9 +19,9 @@
 #define SHARE_FIRED 0.01 /* assumed share of neurons that fire in a burst */
 /* Instructions of an update: estimates of which only the ratio matters. */
 #define TURN_COST 150u
-/* Of a span: with it 1 M neurons on two H200 have two turns of four neurons
- * and not three of two, and take 24.8 and 25.0 us a burst instead of 25.1
- * to 25.4 (bench/results/cuda.csv). */
+/* In a span. With it 1 M neurons on two H200 have two turns of four neurons
+ * and not three of two, and take 24.8 and 25.0 us a burst instead of 25.2
+ * (bench/results/cuda.csv). */
 #define SPAN_TURN_COST 300u
 #define NEURON_COST 100u
 /* Bytes per nanosecond from the second-level cache to all multiprocessors, and
@@ -112,7 +112,7 @@ static uint32_t divide_up(uint32_t n, uint32_t by)
 }
 
 /* Chooses the size of tiles that minimizes the time of the warps of a block: a
- * turn costs that much, plus NEURON_COST for each neuron of a lane. */
+ * turn has a cost of its own, plus NEURON_COST for each neuron of a lane. */
 static void choose_tile(const vly_cuda_shard *shard, uint32_t n_slices,
                         vly_cuda_partition *made)
 {

@@ -38,29 +38,6 @@ static __device__ void load_area(const vly_cuda_view &view, uint32_t index,
     to->always = s->always;
     to->base = (uint32_t)s->base;
     to->step = (uint32_t)s->step;
-    to->stream = s->stream;
-    to->n_thresholds = s->n_thresholds;
-    to->thresholds = s->thresholds;
-    for (uint32_t i = 0; i < NEAR_THRESHOLDS; i++)
-        to->near[i] = i < s->n_thresholds ? s->thresholds[i] : 0;
-}
-
-/* 1 in the byte of each draw that a threshold counts. */
-static __device__ __forceinline__ uint32_t count_one(uint32_t threshold,
-                                                     const vly_philox_words &w)
-{
-    return (threshold <= w.w0 ? 1u : 0u) + (threshold <= w.w1 ? 1u << 8 : 0u) +
-           (threshold <= w.w2 ? 1u << 16 : 0u) +
-           (threshold <= w.w3 ? 1u << 24 : 0u);
-}
-
-static __device__ __forceinline__ uint32_t
-count_many(const uint32_t *thresholds, uint32_t n, const vly_philox_words &w)
-{
-    return count_thresholds(thresholds, n, w.w0) |
-           count_thresholds(thresholds, n, w.w1) << 8 |
-           count_thresholds(thresholds, n, w.w2) << 16 |
-           count_thresholds(thresholds, n, w.w3) << 24;
 }
 
 /* Counts of thresholds of an area's first stimulus in four bursts, 8 bits
@@ -78,31 +55,17 @@ static __device__ __noinline__ uint32_t draw_four(const vly_cuda_stimulus *s,
     const uint32_t *thresholds = s->thresholds;
     uint32_t counts = 0;
     if (n <= 16) { /* all four in one pass */
-        for (uint32_t i = 0; i < n; i++)
-            counts += count_one(__ldg(thresholds + i), w);
+        for (uint32_t i = 0; i < n; i++) {
+            const uint32_t t = __ldg(thresholds + i);
+            counts += (t <= w.w0 ? 1u : 0u) + (t <= w.w1 ? 1u << 8 : 0u) +
+                      (t <= w.w2 ? 1u << 16 : 0u) + (t <= w.w3 ? 1u << 24 : 0u);
+        }
         return counts;
     }
-    return count_many(thresholds, n, w);
-}
-
-/* The same from the area's copy of its stimulus in shared memory. */
-static __device__ __noinline__ uint32_t draw_near(const partition_area *area,
-                                                  uint32_t key_low,
-                                                  uint32_t key_high,
-                                                  uint64_t burst, uint32_t id)
-{
-    const uint32_t n = area->n_thresholds;
-    const vly_philox_words w =
-        vly_philox_draw(key_low, key_high, (uint32_t)(burst >> 2),
-                        (uint32_t)(burst >> 34), id, area->stream);
-    if (n > 16)
-        return count_many(area->thresholds, n, w);
-    uint32_t counts = 0;
-    for (uint32_t i = 0; i < n; i++)
-        counts += count_one(n <= NEAR_THRESHOLDS ? area->near[i]
-                                                 : __ldg(area->thresholds + i),
-                            w);
-    return counts;
+    return count_thresholds(thresholds, n, w.w0) |
+           count_thresholds(thresholds, n, w.w1) << 8 |
+           count_thresholds(thresholds, n, w.w2) << 16 |
+           count_thresholds(thresholds, n, w.w3) << 24;
 }
 
 template <int MODEL>

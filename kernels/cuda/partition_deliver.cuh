@@ -257,10 +257,10 @@ static __device__ __forceinline__ void deliver_parts(const ring_place &ring,
             if (place + lane < s.total)
                 unit[f] = read_unit<UNIT>(synapses, shift + (place + lane));
         }
-        /* All lanes are here. The compiler does not know that, and may not move
-         * an addition, which waits for its unit, in front of other reads. On
-         * one device, whose rows come from the second-level cache more often,
-         * this lost 2 to 3%. */
+        /* Waits for no one, since all lanes take part; but the compiler does
+         * not know that and moves nothing across it. Without it the addition
+         * of the first unit, which waits for that unit, came before the other
+         * reads. On one device it lost 2 to 4% (bench/results/cuda.csv). */
         if constexpr (SPAN)
             __syncwarp(__ballot_sync(0xffffffffu, seen != 0));
 #pragma unroll

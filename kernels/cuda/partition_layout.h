@@ -11,7 +11,6 @@
 #include "program_kernels.h"
 
 #define SPARE_WORDS 32u
-#define NEAR_THRESHOLDS 4u
 
 #define GATE_WARPS (VLY_CUDA_PARTITION_BLOCKS / 32)
 
@@ -34,10 +33,7 @@ typedef struct partition_area {
     uint32_t base;
     uint32_t step;
     uint32_t divisor; /* of its weights, where sums are of 16 bits; else 1 */
-    uint32_t stream;
-    uint32_t n_thresholds; /* if packed */
-    uint32_t near[NEAR_THRESHOLDS];
-    const uint32_t *thresholds; /* all of them, if more than those */
+    uint32_t reserved;
 } partition_area;
 
 typedef struct partition_shared {
@@ -54,9 +50,11 @@ typedef struct partition_shared {
     uint64_t cycles[3]; /* delivery, update, exchange, by thread 0 */
     uint32_t time;
     uint32_t turns[VLY_CUDA_PARTITION_GROUPS]; /* that warps have taken */
-    uint32_t n_drawn; /* rows of the block's neurons, 0: no area is packed */
-    uint32_t drawn;   /* of those that are drawn in this burst */
-    uint32_t lost;    /* 1 + the block of a span that was waited for too long */
+    uint32_t lost; /* 1 + the block of a span that was waited for too long */
+    /* of a span: rows of the block's neurons, 0 if no area is packed; those
+     * that warps have taken in this burst, to draw for later ones */
+    uint32_t n_drawn;
+    uint32_t drawn;
 } partition_shared;
 
 #if defined(__CUDACC__)

@@ -9,6 +9,9 @@
  * a reader sees whether it has come: the count need not wait for the ids, which
  * would be a fence of the whole system, a way over the link and back. Numbers
  * are of 32 bits; before they repeat, the host clears mail and gates.
+ *
+ * Below it, what only spans do besides: the log on every device, and stimuli
+ * that are drawn ahead.
  */
 #ifndef VOLLEY_CUDA_PARTITION_SPAN_CUH
 #define VOLLEY_CUDA_PARTITION_SPAN_CUH
@@ -165,21 +168,23 @@ draw_row(const vly_cuda_view &view, const vly_cuda_partition &partition,
     const uint32_t number = own_tile(partition, block, r / rows);
     const uint4 tile = __ldg((const uint4 *)partition.tiles + number);
     const uint32_t i = r % rows * 32 + threadIdx.x % 32;
-    const partition_area *area = block.areas + tile.x;
-    if (area->packed != 0 && i < tile.z)
-        draws_of<true>(partition, burst, number)[i] =
-            draw_near(area, view.key_low, view.key_high, burst, tile.w + i);
+    if (block.areas[tile.x].packed == 0 || i >= tile.z)
+        return;
+    draws_of<true>(partition, burst, number)[i] =
+        draw_four(view.stimuli + view.areas[tile.x].stimulus_first,
+                  view.key_low, view.key_high, burst, tile.w + i);
 }
 
-/* Up to so many rows are drawn in one burst of four, not a quarter in each:
- * that takes no longer. Fewer for tests. */
+/* Up to so many rows are drawn in one burst of four, not a quarter in each: on
+ * two H200 100,000 neurons took 10.4 instead of 10.6 us
+ * (bench/results/cuda.csv). Fewer for tests. */
 #ifndef VLY_CUDA_FEW_ROWS
 #define VLY_CUDA_FEW_ROWS (2 * WARPS)
 #endif
 
-/* A quarter of the block's rows for the next four bursts, of which a Philox
- * block holds the draws: by the warps that have delivered, while others still
- * do. */
+/* Draws a quarter of the block's rows for the next four bursts, for which one
+ * Philox block serves: by the warps that have delivered, while others still do.
+ */
 static __device__ __forceinline__ void
 draw_ahead(const vly_cuda_view &view, const vly_cuda_partition &partition,
            const partition_block &block, uint64_t burst)
@@ -205,8 +210,8 @@ draw_ahead(const vly_cuda_view &view, const vly_cuda_partition &partition,
     }
 }
 
-/* For the first burst of a launch, and what bursts before it would have drawn.
- * After block_load. */
+/* At the begin of a launch, after block_load: draws for its first burst, and
+ * what the bursts before it would have drawn. */
 static __device__ __forceinline__ void
 draw_first(const vly_cuda_view &view, const vly_cuda_partition &partition,
            const partition_block &block, uint64_t burst)

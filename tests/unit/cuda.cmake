@@ -225,7 +225,7 @@ if(TARGET cuda)
         target_compile_definitions(emulated_cuda PRIVATE
             VLY_CUDA_BUILD="emulated" FAKE_CUDA_UNITS=4
             VLY_CUDA_INDEX_BITS=16 # of a span: carries in small nets
-            VLY_CUDA_FEW_ROWS=3) # and draws by quarters
+            VLY_CUDA_FEW_ROWS=8) # and draws by quarters
         target_link_libraries(emulated_cuda PRIVATE ${CMAKE_DL_LIBS})
         vly_test(test_cuda_emulated LABELS unit APART TIMEOUT 600
             SOURCES test_cuda_partition.c test_cuda_pair.c test_cpu_net.c
