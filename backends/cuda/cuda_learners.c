@@ -13,9 +13,15 @@
 #include "cuda_error.h"
 #include "cuda_memory.h"
 #include "cuda_net.h"
+#include "cuda_program.h"
 
 /* Warps that sort rows, at most: as many as wait for memory at a time. */
 #define MOST_WARPS 8192u
+
+/* Numbers in tables of traces that shared memory may have: 64 KiB, which leaves
+ * room for what other choices put there. With a burst of 0.1 ms both time
+ * constants may be 78 ms. */
+#define MOST_FACTORS 16384u
 
 static_assert(sizeof(vly_cuda_arrival) == 16, "one read");
 
@@ -69,6 +75,26 @@ uint32_t vly_cuda_learners_newest(const vly_cuda_shard *shard,
         n += span_of(target->first, target->n_neurons, n_blocks);
     }
     return n;
+}
+
+uint32_t vly_cuda_learners_factors(const vly_cuda_shard *shard)
+{
+    const vly_net_desc *desc = shard->net->desc;
+    const vly_learning_desc *only = NULL;
+    for (uint32_t p = 0; p < desc->n_projections; p++) {
+        const vly_learning_desc *learning = vly_common_learning(desc, p);
+        if (learning && only)
+            return 0;
+        only = learning ? learning : only;
+    }
+    if (!only ||
+        (strcmp(only->rule, "stdp") != 0 &&
+         strcmp(only->rule, "stdp_power") != 0) ||
+        only->source[0].bursts >= MOST_FACTORS ||
+        only->target[0].bursts >= MOST_FACTORS || vly_cuda_has_programs(shard))
+        return 0;
+    uint32_t n = only->source[0].bursts + only->target[0].bursts + 2;
+    return n <= MOST_FACTORS ? (n + 3) / 4 * 4 : 0;
 }
 
 /* Log2 of the threads that the synapses of a source keep busy: a mean of them.

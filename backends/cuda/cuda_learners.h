@@ -24,6 +24,9 @@ const char *vly_cuda_learners_unfit(const vly_cuda_shard *shard);
  * nothing learns. */
 uint32_t vly_cuda_learners_newest(const vly_cuda_shard *shard,
                                   uint32_t n_blocks);
+/* Numbers in the tables of both traces if one map learns, by a rule that has a
+ * kernel of its own, rounded up to 16 bytes; 0 if not, or if they are many. */
+uint32_t vly_cuda_learners_factors(const vly_cuda_shard *shard);
 /* Memory for shard->resident. A failure is cleaned up by release. */
 vly_status vly_cuda_learners_create(vly_cuda_shard *shard, vly_error *error);
 /* After that, once no other plan will be made: masters by block, from what

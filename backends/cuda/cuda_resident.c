@@ -48,7 +48,10 @@ static int set_blocks(vly_cuda_shard *shard, uint32_t n_blocks,
     resident->n_blocks = n_blocks;
     resident->slice = n / n_blocks + (n % n_blocks != 0);
     resident->n_newest = vly_cuda_learners_newest(shard, n_blocks);
+    resident->n_factors = vly_cuda_learners_factors(shard);
     resident->near = 2;
+    if (vly_cuda_resident_bytes(&shard->view, resident) > shared_bytes)
+        resident->n_factors = 0;
     if (vly_cuda_resident_bytes(&shard->view, resident) > shared_bytes)
         resident->near = 1;
     /* neuron numbers leave two codes of 16 bits free */

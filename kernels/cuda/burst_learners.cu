@@ -38,7 +38,7 @@ static const void *pick_one_map(const vly_cuda_view *view,
                                 const vly_cuda_learners *learners)
 {
     const uint32_t threads = most_threads(view, resident);
-    if (learners->n != 1 || threads == 0)
+    if (resident->n_factors == 0 || threads == 0)
         return nullptr;
     switch (learners->list[0].rule) {
     case VLY_CUDA_RULE_stdp:

@@ -87,7 +87,8 @@ uint64_t vly_cuda_resident_bytes(const vly_cuda_view *view,
                                  const vly_cuda_resident *resident)
 {
     const uint32_t ring = view->max_delay * resident->slice;
-    const uint64_t block = fired_lines(*resident) * sizeof(uint4) +
+    const uint64_t block = resident->n_factors * sizeof(float) +
+                           fired_lines(*resident) * sizeof(uint4) +
                            sizeof(resident_shared) +
                            resident->n_marks * sizeof(vly_cuda_marks);
     if (resident->n_newest == 0)

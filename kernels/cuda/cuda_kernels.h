@@ -273,6 +273,10 @@ typedef struct vly_cuda_resident {
                           * learns (learner_kernels.h) */
     uint32_t near;       /* four times as many of their last spikes are in
                           * shared memory: 1 or 2 */
+    uint32_t n_factors;  /* of the traces of the only map that learns: they are
+                          * there, at the start, if the kernel has its rule; a
+                          * multiple of 4 */
+    uint32_t reserved;
 } vly_cuda_resident;
 
 #define VLY_CUDA_MAIL_LINES 7u

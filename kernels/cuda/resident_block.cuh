@@ -193,7 +193,7 @@ static __host__ __device__ __forceinline__ uint64_t learner_bytes(
 {
     return learner_words(ring_words, max_delay) * sizeof(uint32_t) +
            (uint64_t)resident.n_newest * (resident.near + 1) * sizeof(uint4) +
-           VLY_CUDA_LEARNER_BYTES;
+           VLY_CUDA_THREADS * sizeof(uint4) + VLY_CUDA_LEARNER_BYTES;
 }
 
 #if VLY_CUDA_SPLICED

@@ -40,8 +40,8 @@ make_learner(const vly_cuda_view &view, const vly_cuda_learners &learners,
     uint4 *newest =
         (uint4 *)(block.ring + learner_words(block.ring_words, view.max_delay));
     const uint64_t *from = (const uint64_t *)&learners;
-    uint64_t *maps =
-        (uint64_t *)(newest + (resident.near + 1) * resident.n_newest);
+    uint4 *known = newest + (resident.near + 1) * resident.n_newest;
+    uint64_t *maps = (uint64_t *)(known + VLY_CUDA_THREADS);
     resident_learner *made =
         (resident_learner *)((uint8_t *)maps + sizeof learners);
     for (uint32_t i = threadIdx.x; i < sizeof learners / sizeof *maps;
@@ -52,6 +52,7 @@ make_learner(const vly_cuda_view &view, const vly_cuda_learners &learners,
         made->place = (uint32_t)((uint8_t *)made - (uint8_t *)dynamic);
         made->ring = (uint32_t)(block.ring - (uint32_t *)dynamic);
         made->near = (uint32_t)(newest - dynamic);
+        made->known = (uint32_t)(known - dynamic);
         made->size = resident.near + 1;
         made->starts = block.counts + view.max_delay;
         made->full = made->starts + view.max_delay;
@@ -65,6 +66,18 @@ make_learner(const vly_cuda_view &view, const vly_cuda_learners &learners,
 }
 
 /* ---- before and after a launch ------------------------------------------ */
+
+/* Ready after the next barrier. All threads. */
+static __device__ __forceinline__ void load_factors(const vly_cuda_learning &l)
+{
+    extern __shared__ uint4 dynamic[];
+    float *to = (float *)dynamic;
+    for (uint32_t k = threadIdx.x; k <= l.source[0].last; k += blockDim.x)
+        to[k] = __ldg(l.source[0].factor + k);
+    to += l.source[0].last + 1;
+    for (uint32_t k = threadIdx.x; k <= l.target_trace[0].last; k += blockDim.x)
+        to[k] = __ldg(l.target_trace[0].factor + k);
+}
 
 static __device__ __forceinline__ void
 learner_load_newest(const resident_learner &learner)
@@ -195,8 +208,8 @@ learner_deliver(const vly_cuda_view &view, const vly_cuda_learners &learners,
         if constexpr (CALLS)
             learner_visit<RULE>(task);
         else
-            learner_rows<RULE, true>(l, learners.blocks[0], learner,
-                                     resident.near + 1, task);
+            learner_rows<RULE, true, true>(l, learners.blocks[0], learner,
+                                           resident.near + 1, task);
     }
 }
 

@@ -84,16 +84,35 @@ VLY_FN VLY_F32 vly_weight_f32(VLY_I32 m)
     return VLY_TO_F32(m >> 8) * 0.00390625f;
 }
 
-/* m changed by dw units of the map, within [0, most]. dw is rounded to 2^-16 of
- * a unit, half away from 0. */
+/* dw >= 0 units of the map in 2^-16 of a unit, half up; at most 2^31 - 128. */
+VLY_FN VLY_I32 vly_weight_step(VLY_F32 dw)
+{
+    VLY_F32 size = dw * 65536.0f + 0.5f;
+    return VLY_TO_I32(size < 2147483520.0f ? size : 2147483520.0f);
+}
+
+/* m in [0, most] changed by dw units of the map, within [0, most]. dw is
+ * rounded to 2^-16 of a unit, half away from 0. */
 VLY_FN VLY_I32 vly_weight_change(VLY_I32 m, VLY_F32 dw, VLY_I32 most)
 {
-    VLY_F32 size = (dw < 0.0f ? -dw : dw) * 65536.0f + 0.5f;
-    size = size < 2147483520.0f ? size : 2147483520.0f; /* 2^31 - 128 */
-    VLY_I32 d = VLY_TO_I32(size);
+    VLY_I32 d = vly_weight_step(dw < 0.0f ? -dw : dw);
     VLY_I32 up = d < most - m ? m + d : most;
     VLY_I32 down = d < m ? m - d : 0;
     return dw < 0.0f ? down : up;
+}
+
+/* The same for a dw that is not negative, in fewer instructions. */
+VLY_FN VLY_I32 vly_weight_raised(VLY_I32 m, VLY_F32 dw, VLY_I32 most)
+{
+    VLY_U32 sum = VLY_TO_U32(m) + VLY_TO_U32(vly_weight_step(dw));
+    return VLY_TO_I32(sum < VLY_TO_U32(most) ? sum : VLY_TO_U32(most));
+}
+
+/* And lowered by such a dw. */
+VLY_FN VLY_I32 vly_weight_lowered(VLY_I32 m, VLY_F32 dw)
+{
+    VLY_I32 rest = m - vly_weight_step(dw);
+    return rest > 0 ? rest : 0;
 }
 
 /* Of a neuron whose last spike was k bursts before the burst to come, at the

@@ -26,7 +26,7 @@ VLY_FN VLY_I32 vly_stdp_pre(VLY_I32 m, vly_stdp_coef c, VLY_F32 x0, VLY_F32 x1,
 {
     VLY_F32 r = vly_weight_f32(m) * c.inverse;
     VLY_F32 dw = (c.down * vly_power_f32(r, c.mu_minus)) * y0;
-    return vly_weight_change(m, -dw, VLY_TO_I32(c.most));
+    return vly_weight_lowered(m, dw);
 }
 
 VLY_FN VLY_I32 vly_stdp_post(VLY_I32 m, vly_stdp_coef c, VLY_F32 x0, VLY_F32 x1,
@@ -35,7 +35,7 @@ VLY_FN VLY_I32 vly_stdp_post(VLY_I32 m, vly_stdp_coef c, VLY_F32 x0, VLY_F32 x1,
     VLY_F32 r = 1.0f - vly_weight_f32(m) * c.inverse;
     r = r > 0.0f ? r : 0.0f;
     VLY_F32 dw = (c.up * vly_power_f32(r, c.mu_plus)) * x0;
-    return vly_weight_change(m, dw, VLY_TO_I32(c.most));
+    return vly_weight_raised(m, dw, VLY_TO_I32(c.most));
 }
 
 #endif

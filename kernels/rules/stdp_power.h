@@ -22,14 +22,14 @@ VLY_FN VLY_I32 vly_stdp_power_pre(VLY_I32 m, vly_stdp_power_coef c, VLY_F32 x0,
                                   VLY_F32 x1, VLY_F32 y0, VLY_F32 y1)
 {
     VLY_F32 dw = (c.down * vly_weight_f32(m)) * y0;
-    return vly_weight_change(m, -dw, VLY_TO_I32(c.most));
+    return vly_weight_lowered(m, dw);
 }
 
 VLY_FN VLY_I32 vly_stdp_power_post(VLY_I32 m, vly_stdp_power_coef c, VLY_F32 x0,
                                    VLY_F32 x1, VLY_F32 y0, VLY_F32 y1)
 {
     VLY_F32 dw = (c.up * vly_power_f32(vly_weight_f32(m), c.mu)) * x0;
-    return vly_weight_change(m, dw, VLY_TO_I32(c.most));
+    return vly_weight_raised(m, dw, VLY_TO_I32(c.most));
 }
 
 #endif

@@ -24,7 +24,7 @@ VLY_FN VLY_I32 vly_stdp_triplet_pre(VLY_I32 m, vly_stdp_triplet_coef c,
                                     VLY_F32 y1)
 {
     VLY_F32 dw = y0 * (c.pair_down + c.triplet_down * x1);
-    return vly_weight_change(m, -dw, VLY_TO_I32(c.most));
+    return vly_weight_lowered(m, dw);
 }
 
 VLY_FN VLY_I32 vly_stdp_triplet_post(VLY_I32 m, vly_stdp_triplet_coef c,
@@ -32,7 +32,7 @@ VLY_FN VLY_I32 vly_stdp_triplet_post(VLY_I32 m, vly_stdp_triplet_coef c,
                                      VLY_F32 y1)
 {
     VLY_F32 dw = x0 * (c.pair_up + c.triplet_up * y1);
-    return vly_weight_change(m, dw, VLY_TO_I32(c.most));
+    return vly_weight_raised(m, dw, VLY_TO_I32(c.most));
 }
 
 #endif

@@ -103,6 +103,24 @@ static void weights_stay_inside(void **state)
     assert_true(vly_weight_f32(65536) == 1.0f);
 }
 
+/* The functions for one sign give the weights of that for both. */
+static void one_sign_is_both(void **state)
+{
+    (void)state;
+    const int32_t bounds[] = {1, 65536, VLY_MASTER_MAX};
+    for (uint32_t k = 0; k < 300000; k++) {
+        const int32_t most = bounds[k % 3];
+        const int32_t at[] = {0, most, (int32_t)(uniform() * most)};
+        const int32_t m = at[next() % 3];
+        const float dw =
+            k % 7 == 0 ? 0.0f : (float)exp(60.0 * (uniform() - 0.5));
+        assert_int_equal(vly_weight_raised(m, dw, most),
+                         vly_weight_change(m, dw, most));
+        assert_int_equal(vly_weight_lowered(m, dw),
+                         vly_weight_change(m, -dw, most));
+    }
+}
+
 /* ---- a rule of windows ---------------------------------------------------
  */
 
@@ -492,6 +510,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(power),
     cmocka_unit_test(decay),
     cmocka_unit_test(weights_stay_inside),
+    cmocka_unit_test(one_sign_is_both),
     cmocka_unit_test(eager_is_lazy),
     cmocka_unit_test(test_window),
     cmocka_unit_test(tiny_weights_stay),
