@@ -336,11 +336,13 @@ void run_ranks_abort(run_job *job, const vly_error *why)
 /* ---- the end ------------------------------------------------------------ */
 
 /* Without a group they were not reached, so they are killed. Otherwise they end
- * by themselves, at once as a rule; 5 s for all. */
-static void wait_children(ranks_part *part)
+ * by themselves, at once as a rule; 5 s for all, 3 s after a failure: one that
+ * was stopped does not end, and with the 10 s after which it is missed the job
+ * ends within 15 s. */
+static void wait_children(ranks_part *part, bool failed)
 {
     const struct timespec tick = {.tv_nsec = 10000000};
-    uint32_t n_ticks = part->group ? 500 : 0;
+    uint32_t n_ticks = part->group ? (failed ? 300 : 500) : 0;
     for (uint32_t i = 0; i < part->n_children; i++) {
         int end;
         while (n_ticks > 0 && waitpid(part->children[i], &end, WNOHANG) == 0) {
@@ -367,10 +369,11 @@ static void look_at_end(run_job *job)
 static void close_ranks(run_job *job)
 {
     ranks_part *part = of(job);
-    if (part->group && job->result.error.status != VLY_OK)
+    const bool failed = job->result.error.status != VLY_OK;
+    if (part->group && failed)
         vly_ranks_abort(part->group, job->result.error.message);
     vly_ranks_close(part->group);
-    wait_children(part);
+    wait_children(part, failed);
     part->group = NULL;
 }
 
