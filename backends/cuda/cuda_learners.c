@@ -90,11 +90,10 @@ uint32_t vly_cuda_learners_factors(const vly_cuda_shard *shard)
     if (!only ||
         (strcmp(only->rule, "stdp") != 0 &&
          strcmp(only->rule, "stdp_power") != 0) ||
-        only->source[0].bursts >= MOST_FACTORS ||
-        only->target[0].bursts >= MOST_FACTORS || vly_cuda_has_programs(shard))
+        vly_cuda_has_programs(shard))
         return 0;
-    uint32_t n = only->source[0].bursts + only->target[0].bursts + 2;
-    return n <= MOST_FACTORS ? (n + 3) / 4 * 4 : 0;
+    uint64_t n = UINT64_C(2) + only->source[0].bursts + only->target[0].bursts;
+    return n <= MOST_FACTORS ? (uint32_t)(n + 3) / 4 * 4 : 0;
 }
 
 /* Log2 of the threads that the synapses of a source keep busy: a mean of them.

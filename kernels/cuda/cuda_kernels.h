@@ -273,9 +273,9 @@ typedef struct vly_cuda_resident {
                           * learns (learner_kernels.h) */
     uint32_t near;       /* four times as many of their last spikes are in
                           * shared memory: 1 or 2 */
-    uint32_t n_factors;  /* of the traces of the only map that learns: they are
-                          * there, at the start, if the kernel has its rule; a
-                          * multiple of 4 */
+    uint32_t n_factors;  /* numbers in the tables of both traces, at the start
+                          * of shared memory, for a kernel that has the rule of
+                          * the only map that learns; a multiple of 4, or 0 */
     uint32_t reserved;
 } vly_cuda_resident;
 

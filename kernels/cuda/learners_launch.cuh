@@ -22,8 +22,7 @@ static __global__ void __launch_bounds__(VLY_CUDA_THREADS, 1)
                    uint64_t burst)
 {
     extern __shared__ uint4 dynamic[];
-    const resident_block block =
-        make_block(view, resident, dynamic + resident.n_factors / 4);
+    const resident_block block = make_block(view, resident, dynamic);
     const resident_learner &learner =
         make_learner(view, learners, resident, block);
     __syncthreads();

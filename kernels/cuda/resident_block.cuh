@@ -217,6 +217,9 @@ static __device__ __forceinline__ resident_block
 make_block(const vly_cuda_view &view, const vly_cuda_resident &resident,
            uint4 *dynamic)
 {
+#if RESIDENT_LEARNS
+    dynamic += resident.n_factors / 4; /* tables of traces come first */
+#endif
     const uint32_t words = view.max_delay * resident.slice;
     resident_shared *shared =
         (resident_shared *)(dynamic + fired_lines(resident));

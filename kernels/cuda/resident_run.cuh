@@ -22,13 +22,10 @@ run_bursts(const vly_cuda_view &view, const vly_cuda_launch &launch,
            const vly_cuda_resident &resident, const vly_cuda_learners *learners)
 {
     extern __shared__ uint4 dynamic[];
+    const resident_block block = make_block(view, resident, dynamic);
 #if RESIDENT_LEARNS
-    const resident_block block =
-        make_block(view, resident, dynamic + resident.n_factors / 4);
     if (RULE != ANY_RULE)
         load_factors(learners->list[0]);
-#else
-    const resident_block block = make_block(view, resident, dynamic);
 #endif
     resident_shared *shared = block.shared;
     const warp_roles roles = assign_roles(resident, KEEP);

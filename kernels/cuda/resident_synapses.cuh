@@ -57,7 +57,7 @@ near_of(const resident_learner &learner, const vly_cuda_learner &part,
  * difference, since they wrap. */
 struct learner_row {
     uint32_t arrived; /* burst of the last arrival */
-    /* spikes of targets in bursts [lowest, latest] are not folded in */
+    /* spikes of targets in bursts [lowest, latest] are to be folded in */
     uint32_t lowest;
     uint32_t latest;
     float before[2]; /* traces before the last arrival ... */
@@ -102,27 +102,17 @@ burst_of(const vly_cuda_learning &l, const learner_target &target, uint32_t n)
                               : l.post[ring_place(l, target, n)];
 }
 
-/* The trace t of the source or target, which was x so many bursts ago. ONE: the
- * tables of the only map are at the start of shared memory. */
+/* A trace of number t, which was x so many bursts ago. ONE: tables of the first
+ * traces of the only map are in shared memory, this one from place `at` on. */
 template <bool ONE>
 static __device__ __forceinline__ float
-source_decay(const vly_cuda_learning &l, int t, float x, uint32_t age)
+learner_decay(const vly_cuda_trace &trace, int t, uint32_t at, float x,
+              uint32_t age)
 {
     extern __shared__ uint4 dynamic[];
     if (!ONE || t > 0)
-        return learning_decay(l.source[t], x, age);
-    return x * ((const float *)dynamic)[min(age, l.source[0].last)];
-}
-
-template <bool ONE>
-static __device__ __forceinline__ float
-target_decay(const vly_cuda_learning &l, int t, float x, uint32_t age)
-{
-    extern __shared__ uint4 dynamic[];
-    if (!ONE || t > 0)
-        return learning_decay(l.target_trace[t], x, age);
-    return x * ((const float *)dynamic)[l.source[0].last + 1 +
-                                        min(age, l.target_trace[0].last)];
+        return learning_decay(trace, x, age);
+    return x * ((const float *)dynamic)[at + min(age, trace.last)];
 }
 
 /* Number n of the target's spikes, of this burst. */
@@ -135,8 +125,8 @@ learner_post(const vly_cuda_learning &l, const plastic_rule<RULE> &rule,
     const uint32_t k = burst - row.arrived;
     float x[2];
     for (int t = 0; t < 2; t++)
-        x[t] =
-            k == 0 ? row.before[t] : source_decay<ONE>(l, t, row.after[t], k);
+        x[t] = k == 0 ? row.before[t]
+                      : learner_decay<ONE>(l.source[t], t, 0, row.after[t], k);
     const uint64_t slot = ring_place(l, target, n);
     return rule.post(m, x[0], x[1], learning_before(l, 0, slot),
                      learning_before(l, 1, slot));
@@ -229,7 +219,8 @@ learner_traces(const vly_cuda_learning &l, const learner_target &target,
             after[t] = learning_after(l, learning_before(l, t, at));
     }
     for (int t = 0; t < 2; t++)
-        y[t] = target_decay<ONE>(l, t, after[t], burst - last);
+        y[t] = learner_decay<ONE>(l.target_trace[t], t, l.source[0].last + 1,
+                                  after[t], burst - last);
 }
 
 /* What is known of a source, in shared memory: at is the place of its first
@@ -360,8 +351,23 @@ take_synapse(const learner_sources &sources, uint32_t first, uint32_t mine,
     return synapse;
 }
 
-/* What a synapse needs of its source, whose words are `known`; flushed: the
- * burst of the last flush. */
+/* The bursts whose spikes of targets are to be folded in: row->arrived is
+ * known. flushed: the burst of the last flush. */
+static __device__ __forceinline__ void
+find_bursts(const vly_cuda_learning &l, uint32_t burst, uint32_t flushed,
+            uint32_t youngest, learner_row *row)
+{
+    const uint32_t dendritic = (l.flags & VLY_CUDA_LEARNING_DENDRITIC) != 0;
+    row->lowest = row->arrived + dendritic;
+    if ((int32_t)(flushed - row->lowest) > 0)
+        row->lowest = flushed;
+    /* later spikes of targets meet no trace of this source */
+    row->latest = row->arrived + l.reach - 1;
+    if ((int32_t)(burst - youngest - row->latest) < 0)
+        row->latest = burst - youngest;
+}
+
+/* What a synapse needs of its source, whose words are `known`. */
 template <int RULE, bool ONE>
 static __device__ __forceinline__ learner_row
 row_of_source(const vly_cuda_learning &l, uint4 known, uint32_t burst,
@@ -379,16 +385,9 @@ row_of_source(const vly_cuda_learning &l, uint4 known, uint32_t burst,
         row.x[0] = vly_float(known.w);
     else
         for (int t = 0; t < 2; t++)
-            row.x[t] =
-                source_decay<ONE>(l, t, row.after[t], burst - row.arrived);
-    const uint32_t dendritic = (l.flags & VLY_CUDA_LEARNING_DENDRITIC) != 0;
-    row.lowest = row.arrived + dendritic;
-    if ((int32_t)(flushed - row.lowest) > 0)
-        row.lowest = flushed;
-    /* later spikes of targets meet no trace of this source */
-    row.latest = row.arrived + l.reach - 1;
-    if ((int32_t)(burst - youngest - row.latest) < 0)
-        row.latest = burst - youngest;
+            row.x[t] = learner_decay<ONE>(l.source[t], t, 0, row.after[t],
+                                          burst - row.arrived);
+    find_bursts(l, burst, flushed, youngest, &row);
     return row;
 }
 
@@ -451,19 +450,18 @@ static __device__ __forceinline__ learner_sources take_sources(
         known.other = vly_float(s.z);
         float x[2] = {0.0f, 0.0f};
         for (int t = 0; t < plastic_rule<RULE>::n_source; t++)
-            x[t] = source_decay<ONE>(
-                l, t, learning_after(l, t == 0 ? known.before : known.other),
+            x[t] = learner_decay<ONE>(
+                l.source[t], t, 0,
+                learning_after(l, t == 0 ? known.before : known.other),
                 task.burst - known.arrived);
         if (plastic_rule<RULE>::n_source < 2)
             known.other = x[0];
         if (task.input != NO_INPUT)
             __stcg((uint4 *)source,
                    make_uint4(task.burst, vly_bits(x[0]), vly_bits(x[1]), s.w));
-        const learner_row row = row_of_source<RULE, ONE>(
-            l,
-            make_uint4(0, known.arrived, vly_bits(known.before),
-                       vly_bits(known.other)),
-            task.burst, flushed, youngest);
+        learner_row row;
+        row.arrived = known.arrived;
+        find_bursts(l, task.burst, flushed, youngest, &row);
         n_bursts = (int32_t)(row.latest - row.lowest) + 1;
         if (task.input == NO_INPUT && n_bursts <= 0)
             n_synapses = 0;

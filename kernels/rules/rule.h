@@ -84,7 +84,8 @@ VLY_FN VLY_F32 vly_weight_f32(VLY_I32 m)
     return VLY_TO_F32(m >> 8) * 0.00390625f;
 }
 
-/* dw >= 0 units of the map in 2^-16 of a unit, half up; at most 2^31 - 128. */
+/* dw, not negative, in 2^-16 of a unit: rounded, half up; at most 2^31 - 128.
+ */
 VLY_FN VLY_I32 vly_weight_step(VLY_F32 dw)
 {
     VLY_F32 size = dw * 65536.0f + 0.5f;
@@ -101,14 +102,15 @@ VLY_FN VLY_I32 vly_weight_change(VLY_I32 m, VLY_F32 dw, VLY_I32 most)
     return dw < 0.0f ? down : up;
 }
 
-/* The same for a dw that is not negative, in fewer instructions. */
+/* m raised by dw, which is not negative: what vly_weight_change gives, in fewer
+ * instructions. */
 VLY_FN VLY_I32 vly_weight_raised(VLY_I32 m, VLY_F32 dw, VLY_I32 most)
 {
     VLY_U32 sum = VLY_TO_U32(m) + VLY_TO_U32(vly_weight_step(dw));
     return VLY_TO_I32(sum < VLY_TO_U32(most) ? sum : VLY_TO_U32(most));
 }
 
-/* And lowered by such a dw. */
+/* m lowered by dw, which is not negative. */
 VLY_FN VLY_I32 vly_weight_lowered(VLY_I32 m, VLY_F32 dw)
 {
     VLY_I32 rest = m - vly_weight_step(dw);
